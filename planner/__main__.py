@@ -1,0 +1,5 @@
+"""`python -m planner` is the command line."""
+
+from planner.cli import main
+
+main()

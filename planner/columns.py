@@ -1,0 +1,381 @@
+"""A column of the scenario table: its label, unit, accepted values and help, said once for every surface.
+
+The same declaration reads a cell, heads the result sheets, fills the starter workbook's drop-downs
+and notes, guards the Excel functions and writes the README's table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+import sys
+import typing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from planner import catalog, units
+from planner.quantities import read_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_ECHO = 40
+# Beyond these no figure of this world lies, and products of such figures still neither overflow nor vanish.
+_SMALLEST, _LARGEST = 1e-15, 1e15
+
+
+class BadValueError(ValueError):
+    """A value that a column does not accept; says what it is and what is expected."""
+
+    def __init__(self, problem: str, accepted: str = "", code: str = "value") -> None:
+        super().__init__(problem)
+        self.problem, self.accepted, self.code = problem, accepted, code
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A cell's value as understood: the value, whether the cell holds just that, and what was assumed."""
+
+    value: Any
+    plain: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What stands in a cell, as far as its meaning goes: the value, and whether it is shown as percent."""
+
+    value: Any
+    percent: bool = False
+    header_factor: float = 1.0
+
+
+class Rule(Protocol):
+    """What a column accepts."""
+
+    @property
+    def accepted(self) -> str:
+        """The accepted values, as a phrase that follows 'expected'."""
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The value that was meant; raises BadValueError."""
+
+    def excel_value(self, x: str) -> str:
+        """An Excel expression of the value meant by the argument x."""
+
+    def excel_ok(self, x: str) -> str:
+        """An Excel expression that is TRUE where the value x is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text; a number is taken as its digits."""
+
+    accepted: str = "text"
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The text without surrounding blanks."""
+        value = typed.value
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return Understood(str(value).strip(), plain=isinstance(typed.value, str))
+
+    def excel_value(self, x: str) -> str:
+        """The argument itself."""
+        return x
+
+    def excel_ok(self, x: str) -> str:
+        """Anything is a text."""
+        return f"({x}={x})"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number within limits. ``likely`` is the range in which a unit settles what a separator means."""
+
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    likely: tuple[float, float] | None = None
+
+    @property
+    def accepted(self) -> str:
+        """The limits in words."""
+        kind = "a whole number" if self.whole else "a number"
+        limits = []
+        if self.above is not None:
+            limits.append(f"above {self.above:g}")
+        if self.least is not None:
+            limits.append(f"of at least {self.least:g}")
+        if self.most is not None:
+            limits.append(f"of at most {self.most:g}")
+        return " ".join([kind, " and ".join(limits)]).strip()
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The number in the column's own unit."""
+        wanted = self.wanted(unit)
+        if isinstance(typed.value, str):
+            value, note = self._read_text(column, unit, typed, wanted)
+            plain = False
+        else:
+            if typed.percent and typed.value:
+                raise BadValueError(f"{column.label} is {typed.value * 100:g}%, a percentage", wanted)
+            value, note = float(typed.value) * typed.header_factor, ""
+            plain = typed.header_factor == 1.0
+        self._check(column, value, unit, wanted)
+        return Understood(value, plain, note)
+
+    def wanted(self, unit: units.Unit) -> str:
+        """The accepted values with their unit."""
+        return f"{self.accepted} ({unit.symbol})" if unit.symbol else self.accepted
+
+    def _check(self, column: Column, value: float, unit: units.Unit, wanted: str) -> None:
+        low = (self.above is not None and value <= self.above) or (self.least is not None and value < self.least)
+        high = self.most is not None and value > self.most
+        if low or high or not math.isfinite(value) or (self.whole and value % 1):
+            shown = f"{value:,.10g}"
+            # 8.000000000000002 is shown as it is: 'Batch is 8' would say nothing.
+            if self.whole and value % 1 and "." not in shown:
+                shown = repr(value)
+            raise BadValueError(f"{column.label} is {shown} {unit.symbol}".strip(), wanted)
+        if value and not _SMALLEST <= abs(value) <= _LARGEST:
+            raise BadValueError(
+                f"{column.label} is {value:g} {unit.symbol}".strip() + ", beyond any real figure", wanted
+            )
+
+    def _read_text(self, column: Column, unit: units.Unit, typed: Typed, wanted: str) -> tuple[float, str]:
+        text = typed.value.strip()
+        found = read_quantity(text)
+        if not found.values:
+            raise BadValueError(f"{column.label} is {echo(text)}, not a number", wanted)
+        dimension = unit.dimension or "count"
+        factor = typed.header_factor if not found.unit else _factor(column, dimension, found.unit, wanted)
+        readings = tuple(value * factor for value in found.values)
+        if len(readings) == 1:
+            return readings[0], ""
+        likely = [v for v in readings if self.likely and self.likely[0] <= v <= self.likely[1]]
+        if found.unit and len(likely) == 1:
+            return likely[0], f"{column.label} {echo(text)} is read as {likely[0]:,.10g} {unit.symbol}"
+        shown = " or ".join(f"{value:,.10g}" for value in readings)
+        raise BadValueError(
+            f"{column.label} is {echo(text)}, {found.why}: it may mean {shown}",
+            f"one plain number ({unit.symbol})" if unit.symbol else "one plain number",
+            "ambiguous",
+        )
+
+    def excel_value(self, x: str) -> str:
+        """The argument itself: a formula takes numbers."""
+        return x
+
+    def excel_ok(self, x: str) -> str:
+        """Nested IFs, not AND: AND over a range would collapse it to one answer."""
+        test = "TRUE"
+        if self.whole:
+            test = f"({x}=INT({x}))"
+        if self.most is not None:
+            test = f"IF({x}<={self.most!r},{test},FALSE)"
+        if self.least is not None:
+            test = f"IF({x}>={self.least!r},{test},FALSE)"
+        if self.above is not None:
+            test = f"IF({x}>{self.above!r},{test},FALSE)"
+        return f"IF(ISNUMBER({x}),{test},FALSE)"
+
+
+def _factor(column: Column, dimension: str, written: str, wanted: str) -> float:
+    if dimension in {"bandwidth", "size"} and units.means_bits(written):
+        # A factor of eight hides between bits and bytes, so the unit is refused by name.
+        per = " per second" if dimension == "bandwidth" else ""
+        raise BadValueError(f"{column.label} is in {written}, bits{per}", f"{wanted}, bytes{per}")
+    factor = units.factor_to(dimension, written)
+    if factor is None:
+        other = units.dimension_of(written)
+        what = f"{written}, a unit of {other}" if other and other != dimension else f"an unknown unit, {echo(written)}"
+        raise BadValueError(f"{column.label} is in {what}", wanted)
+    return factor
+
+
+_PERCENT_FROM = 10
+_PERCENT_TO = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A share: above 0 to 1 is the ratio itself, 10 to 100 is percent, anything else is an error."""
+
+    accepted: str = "a ratio above 0 to 1, or 10 to 100 for percent"
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The ratio, 0 to 1."""
+        value, percent, as_typed = typed.value, typed.percent, f"{typed.value}"
+        if isinstance(value, str):
+            found = read_quantity(value.strip())
+            if len(found.values) != 1 or (found.unit and units.factor_to("ratio", found.unit) is None):
+                raise BadValueError(f"{column.label} is {echo(value)}", self.accepted)
+            as_typed = echo(value)
+            percent = bool(found.unit)
+            value = found.values[0] / _PERCENT_TO if percent else found.values[0]
+        elif percent:
+            as_typed = f"{value * _PERCENT_TO:g}%"
+        ratio = float(value)
+        if not percent and _PERCENT_FROM <= ratio <= _PERCENT_TO:
+            ratio /= _PERCENT_TO
+        if not _SMALLEST <= ratio <= 1:
+            raise BadValueError(f"{column.label} is {as_typed}", self.accepted)
+        return Understood(ratio, plain=not isinstance(typed.value, str) and ratio == typed.value)
+
+    def excel_value(self, x: str) -> str:
+        """85 means 85 %."""
+        return f"IF(ISNUMBER({x}),IF({x}>={_PERCENT_FROM},{x}/{_PERCENT_TO},{x}),{x})"
+
+    def excel_ok(self, x: str) -> str:
+        """Above 0 to 1 once percent is a ratio."""
+        return f"IF(ISNUMBER({x}),IF({x}>0,({x}<=1),FALSE),FALSE)"
+
+
+_FEWEST_BITS = 1
+_MOST_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionName:
+    """The name of a number format, or its bits per weight."""
+
+    accepted: str = "a precision such as FP16, FP8, INT4, Q4_K_M, or bits per weight from 1 to 64"
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The known name, or the bits as typed."""
+        value = typed.value
+        if isinstance(value, str):
+            text = value.strip()
+            known = catalog.find_precision(text)
+            if known:
+                # A LAMBDA strips blanks from a name, but no tab, line break or no-break space.
+                return Understood(known.name, plain=all(c == " " or not c.isspace() for c in value))
+            found = read_quantity(text)
+            if len(found.values) != 1 or units.factor_to("bits", found.unit or "bits") is None:
+                close = catalog.nearest_precisions(text)
+                hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+                raise BadValueError(f"{column.label} is {echo(text)}, an unknown precision{hint}", self.accepted)
+            value = found.values[0]
+        elif typed.percent:
+            raise BadValueError(f"{column.label} is {value * _PERCENT_TO:g}%, a percentage", self.accepted)
+        if not _FEWEST_BITS <= value <= _MOST_BITS:
+            raise BadValueError(f"{column.label} is {value:g} bits per weight", self.accepted)
+        return Understood(repr(float(value)).removesuffix(".0"), plain=not isinstance(typed.value, str))
+
+    def excel_value(self, x: str) -> str:
+        """The bits of a name, by the table of known names; a number is bits already."""
+        keys = catalog.precision_keys()
+        names = ";".join(f'"{key}"' for key in keys)
+        bits = ";".join(f"{precision.bits!r}" for precision in keys.values())
+        key = f'UPPER(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE({x}," ",""),"_",""),"-",""))'
+        for wildcard in "~*?":
+            # MATCH takes these for any text; no name holds a #.
+            key = f'SUBSTITUTE({key},"{wildcard}","#")'
+        return f"IF(ISNUMBER({x}),{x},IFERROR(INDEX({{{bits}}},MATCH({key},{{{names}}},0)),{x}))"
+
+    def excel_ok(self, x: str) -> str:
+        """Between one bit and a double."""
+        return f"IF(ISNUMBER({x}),IF({x}>={_FEWEST_BITS},({x}<={_MOST_BITS}),FALSE),FALSE)"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: label, accepted values, help, and the other names people give it."""
+
+    label: str
+    rule: Rule = field(default_factory=Text)
+    help: str = ""
+    aliases: tuple[str, ...] = ()
+    default: Any = None
+    decimals: int | None = None
+    short: str = ""
+
+
+def read_value(name: str, column: Column, typed: Typed) -> Understood:
+    """The value that a cell means for a column.
+
+    Raises BadValueError with what stands there and what is accepted.
+
+    >>> from planner.plan.scenario import COLUMNS
+    >>> read_value("efficiency", COLUMNS["efficiency"], Typed("85 %")).value
+    0.85
+    """
+    value = typed.value
+    wanted = column.rule.accepted
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        # A whole number of hundreds of digits is no float; it is refused like any infinite one.
+        typed = dataclasses.replace(typed, value=math.inf if value > 0 else -math.inf)
+    if isinstance(value, bool):
+        raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", wanted)
+    if isinstance(value, dt.date | dt.time | dt.timedelta):
+        if isinstance(column.rule, Text):
+            return Understood(str(value))
+        raise BadValueError(f"{column.label} is a date or time ({value})", wanted)
+    return column.rule.read(column, units.unit_of(name), typed)
+
+
+def echo(text: str) -> str:
+    """A text as it is quoted back to the user, cut to a readable length."""
+    text = " ".join(text.split())
+    return f"'{text[: _LONGEST_ECHO - 1]}…'" if len(text) > _LONGEST_ECHO else f"'{text}'"
+
+
+def header(name: str, column: Column) -> str:
+    """A column's header with its unit.
+
+    >>> header("device_bandwidth_gb_s", Column("Bandwidth per device"))
+    'Bandwidth per device (GB/s)'
+    """
+    symbol = units.unit_of(name).symbol
+    return f"{column.label} ({symbol})" if symbol else column.label
+
+
+def decimals_of(name: str, column: Column) -> int | None:
+    """The decimals that a column is shown with, None for as many as the number needs."""
+    return units.unit_of(name).decimals if column.decimals is None else column.decimals
+
+
+def number_format(name: str, column: Column) -> str:
+    """A column's Excel number format.
+
+    >>> number_format("tokens_per_sec", Column("Per stream", Number()))
+    '#,##0.00'
+    """
+    if isinstance(column.rule, Text | PrecisionName):
+        return "General" if isinstance(column.rule, PrecisionName) else "@"
+    decimals = decimals_of(name, column)
+    if isinstance(column.rule, Ratio):
+        return "0%" if not decimals else f"0.{'0' * decimals}%"
+    if decimals is None:
+        return "General"
+    return "#,##0" + ("." + "0" * decimals if decimals else "")
+
+
+def shown(name: str, column: Column, value: object) -> str:
+    """A value as text, with the digits of its column's number format.
+
+    >>> shown("tokens_per_sec", Column("Per stream"), 20.339286)
+    '20.34'
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, int | float):
+        return str(value)
+    decimals = decimals_of(name, column)
+    if isinstance(column.rule, Ratio):
+        return f"{value:.{decimals or 0}%}"
+    return f"{value:,.10g}" if decimals is None else f"{value:,.{decimals}f}"
+
+
+def columns_of(table: type) -> Mapping[str, Column]:
+    """The columns that a dataclass declares in its field annotations, by field name."""
+    hints = typing.get_type_hints(table, include_extras=True)
+    found: dict[str, Column] = {}
+    for name, hint in hints.items():
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Column):
+                found[name] = extra
+    return found

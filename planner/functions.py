@@ -1,0 +1,176 @@
+"""EXCEL_FUNCTIONS: every function people can type in a cell, declared once beside its formula.
+
+Names and arguments are a promise: they will stand in people's sheets for years.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from planner import columns
+from planner.formulas import memory, speed
+from planner.plan.evaluate import parameters_of
+from planner.plan.scenario import COLUMNS, POSITIVE
+from planner.translate import to_excel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument: its name in Excel, the formula's parameter, what it accepts, its default if it may be left out."""
+
+    name: str
+    rule: columns.Rule
+    default: float | None = None
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may be left out."""
+        return self.default is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ExcelFunction:
+    """A function as Excel knows it: its name, its formula, and its arguments in order."""
+
+    name: str
+    formula: Callable[..., float]
+    arguments: tuple[Argument, ...]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the formula's docstring."""
+        return (self.formula.__doc__ or "").strip().splitlines()[0]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The formula's parameters, in the order of the arguments."""
+        return parameters_of(self.formula)
+
+    @property
+    def signature(self) -> str:
+        """How the function is typed.
+
+        >>> BY_NAME["TOKENS_PER_SEC"].signature
+        'TOKENS_PER_SEC(weights_gb, bandwidth_gb_s, [efficiency = 1])'
+        """
+        shown = (f"[{a.name} = {a.default:g}]" if a.default is not None else a.name for a in self.arguments)
+        return f"{self.name}({', '.join(shown)})"
+
+
+_OPTIONAL: Final[Mapping[str, float]] = MappingProxyType({"efficiency": 1, "batch": 1})
+# Excel names of parameters that read better as what a person would type there.
+_EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType({"weight_bits": "precision", "to_bits": "to_precision"})
+# What a parameter accepts where no scenario column says so.
+_RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
+    {
+        "weight_bits": COLUMNS["precision"].rule,
+        "to_bits": COLUMNS["precision"].rule,
+        "usable_share": columns.Ratio(),
+        # An average number of busy streams may stand where a batch does.
+        "batch": POSITIVE,
+        "devices": COLUMNS["devices"].rule,
+    }
+)
+
+
+def _function(name: str, formula: Callable[..., float], *optional: str) -> ExcelFunction:
+    arguments = tuple(
+        Argument(_EXCEL_NAMES.get(p, p), _rule_of(p), _OPTIONAL[p] if p in optional else None)
+        for p in parameters_of(formula)
+    )
+    return ExcelFunction(name, formula, arguments)
+
+
+def _rule_of(parameter: str) -> columns.Rule:
+    if parameter in _RULES:
+        return _RULES[parameter]
+    rule = COLUMNS[parameter].rule if parameter in COLUMNS else POSITIVE
+    return dataclasses.replace(rule, whole=False, least=None, above=0) if isinstance(rule, columns.Number) else rule
+
+
+EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
+    _function("TOKENS_PER_SEC", speed.tokens_per_sec, "efficiency"),
+    _function("CEILING_TOKENS_PER_SEC", speed.ceiling_tokens_per_sec),
+    _function("AGGREGATE_TOKENS_PER_SEC", speed.aggregate_tokens_per_sec, "efficiency", "batch"),
+    _function("INTER_TOKEN_LATENCY_MS", speed.inter_token_latency_ms),
+    _function("TIME_TO_FIRST_TOKEN_S", speed.time_to_first_token_s),
+    _function("GENERATION_TIME_S", speed.generation_time_s),
+    _function("RESPONSE_TIME_S", speed.response_time_s),
+    _function("REQUESTS_PER_HOUR", speed.requests_per_hour),
+    _function("REQUESTS_AT_OCCUPANCY_PER_HOUR", speed.requests_at_occupancy_per_hour),
+    _function("REQUESTS_PER_DEVICE_PER_HOUR", speed.requests_per_device_per_hour),
+    _function("BITS_PER_WEIGHT", speed.bits_per_weight),
+    _function("WEIGHTS_GB", speed.weights_gb),
+    _function("REQUANTIZED_WEIGHTS_GB", speed.requantized_weights_gb),
+    _function("AGGREGATE_BANDWIDTH_GB_S", speed.bandwidth_gb_s),
+    _function("USABLE_BANDWIDTH_GB_S", speed.usable_bandwidth_gb_s),
+    _function("WEIGHTS_MEMORY_SHARE", memory.weights_memory_share),
+    _function("DEVICES_TO_HOLD", memory.devices_to_hold),
+)
+BY_NAME: Final[Mapping[str, ExcelFunction]] = MappingProxyType({f.name: f for f in EXCEL_FUNCTIONS})
+BY_FORMULA: Final[Mapping[Callable[..., float], ExcelFunction]] = MappingProxyType(
+    {f.formula: f for f in EXCEL_FUNCTIONS}
+)
+
+
+@cache
+def lambda_of(function: ExcelFunction) -> str:
+    """The function as a LAMBDA, in the form in which a workbook stores it.
+
+    An empty required argument gives empty; an empty or omitted optional one its default; a bad one
+    gives a text that names the argument, its value and what is accepted. IF chooses cell by cell, so a
+    range gives a range and a bad cell spoils only itself.
+    """
+    arguments = list(zip(function.arguments, function.parameters, strict=True))
+    declared = [f"{'_xlop' if a.optional else '_xlpm'}.{_inside(a.name)}" for a in function.arguments]
+    steps, values = [], {}
+    for argument, parameter in arguments:
+        given, used = f"_xlpm.{_inside(argument.name)}", f"_xlpm.{argument.name}_used"
+        meant = argument.rule.excel_value(given)
+        if argument.optional:
+            default = f"{argument.default:g}"
+            meant = f'IF(_xlfn.ISOMITTED({given}),{default},IF({given}="",{default},{meant}))'
+        steps += [used, meant]
+        values[parameter] = used
+    body = to_excel(function.formula, values)
+    for argument, parameter in reversed(arguments):
+        refusal = f'"{argument.name} is "&_xlpm.{_inside(argument.name)}&"; expected {argument.rule.accepted}"'
+        body = f"IF({argument.rule.excel_ok(values[parameter])},{body},{refusal})"
+    for argument in reversed(function.arguments):
+        if not argument.optional:
+            body = f'IF(_xlpm.{_inside(argument.name)}="","",{body})'
+    return f"_xlfn.LAMBDA({','.join(declared)},_xlfn.LET({','.join(steps)},{body}))"
+
+
+def _inside(argument: str) -> str:
+    """An argument's name inside a LAMBDA: one that is also a function's name (WEIGHTS_GB) must not hide it."""
+    return f"{argument}_" if argument.upper() in BY_NAME else argument
+
+
+def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
+    """A call of the Excel function of a formula, with the bound texts as its arguments.
+
+    >>> call_text(speed.tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5", "efficiency": "K5"})
+    'TOKENS_PER_SEC(F5,J5,K5)'
+    """
+    function = BY_FORMULA[formula]
+    return f"{function.name}({','.join(bind[parameter] for parameter in function.parameters)})"
+
+
+def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
+    """The formula written out as arithmetic on the bound cells; empty where a required cell is empty.
+
+    >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
+    'IF(F5="","",IF(J5="","",(J5/F5)))'
+    """
+    text = to_excel(formula, bind)
+    for parameter in reversed(parameters_of(formula)):
+        text = f'IF({bind[parameter]}="","",{text})'
+    return text

@@ -1,0 +1,162 @@
+"""The main job: one scenario workbook in, a results workbook and a PDF report out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.issues import Issue, PlannerError, Severity
+from planner.plan.study import Options, Study, make_study
+from planner.workbook.read import ReadWorkbook, read_workbook
+from planner.workbook.results_sheet import Functions
+from planner.workbook.sheets import SHEET_NAMES, result_sheets
+from planner.workbook.write import write_workbook
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable
+
+    from planner.workbook.layout import Sheet
+
+
+class ExitCode(IntEnum):
+    """What a command's exit code says."""
+
+    DONE = 0
+    LEFT_OUT = 1
+    COULD_NOT_RUN = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is asked: the workbook, where results and report go (None leaves the report out), and how."""
+
+    source: Path
+    output: Path
+    pdf: Path | None
+    functions: Functions = Functions.EMBEDDED
+    options: Options = field(default_factory=Options)
+    sheet: str = ""
+    paper: str = "A4"
+    title: str = ""
+    command: str = ""
+    made: dt.datetime | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many steps a run tells of: reading, evaluating, each sheet, the report."""
+        return 2 + 1 + len(SHEET_NAMES) + (self.pdf is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job: the study, the files written, and why there is no report where one was asked for."""
+
+    study: Study
+    written: tuple[Path, ...]
+    no_pdf: str = ""
+
+    def exit_code(self, *, strict: bool = False) -> ExitCode:
+        """Done, or something was left out: rows or cells refused, no report, or any warning where that counts."""
+        refused = self.study.skipped or self.study.count(Severity.ERROR)
+        warned = strict and self.study.count(Severity.WARNING)
+        return ExitCode.LEFT_OUT if refused or self.no_pdf or warned else ExitCode.DONE
+
+
+def default_output(source: Path) -> Path:
+    """Where results go unless said otherwise: `scenarios.results.xlsx` beside `scenarios.xlsx`."""
+    return source.with_name(f"{source.stem}.results.xlsx")
+
+
+def default_pdf(source: Path) -> Path:
+    """Where the report goes unless said otherwise: `scenarios.report.pdf` beside `scenarios.xlsx`."""
+    return source.with_name(f"{source.stem}.report.pdf")
+
+
+def plan_workbook(source: Path | str, options: Options | None = None, sheet: str = "") -> Study:
+    """Read and evaluate a workbook's scenarios, writing nothing.
+
+    Raises PlannerError where the workbook cannot be read or no sheet holds scenarios.
+    """
+    return _study(read_workbook(source), options or Options(), sheet)
+
+
+def _study(workbook: ReadWorkbook, options: Options, sheet: str) -> Study:
+    table = workbook.table(sheet)
+    return make_study(
+        table.entries, skipped=table.skipped, issues=table.issues, source=workbook.source(table), options=options
+    )
+
+
+def write_results(study: Study, path: Path | str, functions: Functions = Functions.EMBEDDED) -> None:
+    """Write a study's result sheets to a workbook of their own, without the scenario sheet.
+
+    Raises PlannerError where the file cannot be written.
+    """
+    write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
+
+
+def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Carry out a job, telling each step to ``progress``.
+
+    Raises PlannerError where the workbook cannot be read or the results cannot be written; a report
+    that cannot be made for want of a system library leaves the results standing.
+    """
+    _refuse_overwriting(job)
+    progress(f"Reading {job.source.name}")
+    workbook = read_workbook(job.source)
+    progress("Evaluating scenarios")
+    study = _study(workbook, job.options, job.sheet)
+    copy, foreign = workbook.copy_of(study.source.sheet)
+    _write(job, study, copy, foreign, progress)
+    if job.pdf is None:
+        return Outcome(study, (job.output,))
+    progress("Rendering the report")
+    # The report's libraries take a second to load, which a run without a report should not pay.
+    from planner.report.render import PdfUnavailableError, render_report  # noqa: PLC0415
+
+    try:
+        render_report(
+            study,
+            job.pdf,
+            paper=job.paper,
+            made=job.made,
+            command=job.command,
+            title=job.title,
+            attachment=job.output,
+        )
+    except PdfUnavailableError as error:
+        return Outcome(study, (job.output,), str(error))
+    return Outcome(study, (job.output, job.pdf))
+
+
+def _refuse_overwriting(job: Job) -> None:
+    for path in (job.output, job.pdf):
+        if path is not None and path.resolve() == job.source.resolve():
+            raise PlannerError(f"{path} is the workbook itself, which is never written; name another file.")
+    if job.output.suffix.lower() != ".xlsx":
+        raise PlannerError(f"Results are written as .xlsx; {job.output.name} has another ending.")
+
+
+def _write(job: Job, study: Study, copy: Sheet, foreign: list[str], progress: Callable[[str], None]) -> None:
+    notes = [
+        Issue(
+            severity=Severity.NOTE,
+            code="copied-value",
+            sheet=copy.name,
+            cell=cell,
+            problem="The formula leans on other sheets or names, so its stored value stands in this copy",
+        )
+        for cell in foreign
+    ]
+    sheets = result_sheets(study, job.functions, taken=[copy.name], extra=notes)
+    write_workbook(
+        job.output,
+        [copy, *sheets],
+        job.functions,
+        active=sheets[0].name,
+        made=job.made,
+        progress=lambda name: progress(f"Writing {name}"),
+    )

@@ -1,0 +1,212 @@
+"""What a result should be read with: warnings and notes, each with its input and what to do about it.
+
+Advice never mixes the two phases: a slow first token is a prefill problem, a slow stream a decode problem.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from planner.formulas import speed
+from planner.issues import Issue, Severity
+from planner.plan.resolve import DEFAULT
+from planner.plan.scenario import COLUMNS, FIGURES, Result, header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+READING_PACE_TOKENS_PER_SEC: Final = 10.0
+BATCH_NOTED_FROM: Final = 16
+BATCH_WARNED_ABOVE: Final = 32
+USABLE_MEMORY_SHARE: Final = 0.9
+LONG_TTFT_S: Final = 2.0
+# A typed size further than this from parameters x bits is more than rounding, embeddings or mixed blocks.
+_SIZE_DIFFERS: Final = 0.2
+
+# Per-stream rate at a batch against batch 1, public measurements on HBM devices under a serving engine.
+MEASURED_BATCH_SHARE: Final = ((8, 0.89), (16, 0.83), (32, 0.77), (64, 0.64), (128, 0.48))
+
+# The short flags that sheets and report print, by code.
+FLAGS: Final = {
+    "no-fit": "does not fit in memory",
+    "slow": "slower than reading",
+    "batch-large": "batch above 32, overstated",
+    "batch-noted": "batch of 16 to 32, slightly overstated",
+    "above-ceiling": "measured above the ceiling",
+    "size-differs": "size and parameters differ",
+    "slow-prefill": "slow first token",
+    "ceiling": "a ceiling, not a prediction",
+    "no-prefill": "no time to first token",
+    "no-output": "no response time",
+    "no-precision": "no precision variants",
+    "one-device": "counted as one device",
+}
+
+
+def check(result: Result) -> tuple[Issue, ...]:
+    """Every warning and note that a result calls for."""
+    return tuple(issue for rule in _RULES if (issue := rule(result)))
+
+
+def _warning(code: str, field: str, problem: str, advice: str, severity: Severity = Severity.WARNING) -> Issue:
+    return Issue(severity=severity, code=code, field=field, problem=problem, advice=advice)
+
+
+def _note(code: str, field: str, problem: str, advice: str) -> Issue:
+    return _warning(code, field, problem, advice, Severity.NOTE)
+
+
+def _slow(result: Result) -> Issue | None:
+    rate = result.tokens_per_sec
+    if rate is None or rate >= READING_PACE_TOKENS_PER_SEC:
+        return None
+    return _warning(
+        "slow",
+        "weights_gb" if result.scenario.weights_gb else "params_b",
+        f"One stream runs at {rate:.2f} tok/s, slower than reading ({READING_PACE_TOKENS_PER_SEC:g} tok/s)",
+        "Use a smaller model, a lower precision or more bandwidth",
+    )
+
+
+def _fit(result: Result) -> Issue | None:
+    share, scenario = result.weights_memory_share, result.scenario
+    if share is None or share <= USABLE_MEMORY_SHARE:
+        return None
+    memory = f"{scenario.devices:g} x {scenario.device_memory_gb:,.10g} GB"
+    return _warning(
+        "no-fit",
+        "device_memory_gb",
+        f"Weights of {result.weights_gb:,.1f} GB take {share:.0%} of {memory}; "
+        f"{USABLE_MEMORY_SHARE:.0%} is usable, before any KV cache",
+        "Use more devices, devices with more memory, or a lower precision",
+    )
+
+
+def _batch(result: Result) -> Issue | None:
+    batch = result.scenario.batch or 1
+    if batch < BATCH_NOTED_FROM:
+        return None
+    size, share = max((pair for pair in MEASURED_BATCH_SHARE if pair[0] <= batch), key=lambda pair: pair[0])
+    measured = f"public measurements give {share:.0%} of the batch-1 rate at batch {size} on HBM devices"
+    if batch > BATCH_WARNED_ABOVE:
+        return _warning(
+            "batch-large",
+            "batch",
+            f"Batch {batch:g} is above {BATCH_WARNED_ABOVE}, where the linear model overstates: {measured}",
+            "Measure at this batch before you plan on the aggregate",
+        )
+    return _note(
+        "batch-noted",
+        "batch",
+        f"Batch {batch:g} is where a stream begins to slow down: {measured}",
+        "Read the aggregate as an upper bound",
+    )
+
+
+def _above_ceiling(result: Result) -> Issue | None:
+    measured, ceiling = result.scenario.measured_tokens_per_sec, result.ceiling_tokens_per_sec
+    if measured is None or ceiling is None or measured <= ceiling:
+        return None
+    return _warning(
+        "above-ceiling",
+        "measured_tokens_per_sec",
+        f"The measured {measured:,.2f} tok/s is above the ceiling of {ceiling:,.2f} tok/s, so an input is wrong",
+        "Look at the precision, then speculative decoding, then mixture of experts",
+    )
+
+
+def _size_differs(result: Result) -> Issue | None:
+    scenario, bits = result.scenario, result.weight_bits
+    if scenario.weights_gb is None or scenario.params_b is None or bits is None:
+        return None
+    computed = speed.weights_gb(scenario.params_b, bits)
+    if abs(scenario.weights_gb - computed) <= _SIZE_DIFFERS * computed:
+        return None
+    return _warning(
+        "size-differs",
+        "weights_gb",
+        f"The typed {scenario.weights_gb:,.1f} GB differs from {scenario.params_b:g} billion parameters "
+        f"at {bits:g} bits, {computed:,.1f} GB; the typed size is used",
+        "Check size, parameters and precision",
+    )
+
+
+def _slow_prefill(result: Result) -> Issue | None:
+    ttft = result.time_to_first_token_s
+    if ttft is None or ttft <= LONG_TTFT_S:
+        return None
+    return _note(
+        "slow-prefill",
+        "prompt_tokens",
+        f"The first token takes {ttft:,.2f} s, a prefill problem",
+        "Shorten the prompt, cache its prefix or add compute; memory bandwidth does not help",
+    )
+
+
+def _ceiling(result: Result) -> Issue | None:
+    if result.scenario.efficiency != 1:
+        return None
+    blank = result.sources.get("efficiency") == DEFAULT
+    return _note(
+        "ceiling",
+        "efficiency",
+        f"Efficiency is {'blank' if blank else '100%'}, so the row's rates are a ceiling, not a prediction",
+        "Type the share of the bandwidth that your stack achieves",
+    )
+
+
+def _times(result: Result) -> Issue | None:
+    scenario = result.scenario
+    wanted = {"prefill_tokens_per_sec": "no-prefill", "prompt_tokens": "no-prefill", "output_tokens": "no-output"}
+    missing = [name for name in wanted if getattr(scenario, name) is None]
+    if not missing:
+        return None
+    blank = [
+        FIGURES[name].label.lower()
+        for name in ("time_to_first_token_s", "generation_time_s", "response_time_s", "requests_per_hour")
+        if getattr(result, name) is None
+    ]
+    *others, last = (COLUMNS[name].label.lower() for name in missing)
+    named = f"{', '.join(others)} and {last}" if others else last
+    return _note(
+        wanted[missing[0]],
+        missing[0],
+        f"Without {named}, these stay blank: {', '.join(blank)}",
+        f"Fill {', '.join(header_of(name) for name in missing)}",
+    )
+
+
+def _no_precision(result: Result) -> Issue | None:
+    if result.weight_bits is not None:
+        return None
+    return _note(
+        "no-precision",
+        "precision",
+        "Without a precision the typed size cannot be scaled, so the precision variants stay blank",
+        "Type the precision that the size holds for",
+    )
+
+
+def _one_device(result: Result) -> Issue | None:
+    if result.scenario.bandwidth_gb_s is None or result.sources.get("devices") != DEFAULT:
+        return None
+    return _note(
+        "one-device",
+        "devices",
+        "Devices is blank beside an aggregate bandwidth, so requests per device count one device",
+        "Type how many devices the aggregate covers",
+    )
+
+
+_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
+    _fit,
+    _slow,
+    _batch,
+    _above_ceiling,
+    _size_differs,
+    _slow_prefill,
+    _ceiling,
+    _times,
+    _no_precision,
+    _one_device,
+)

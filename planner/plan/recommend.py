@@ -1,0 +1,77 @@
+"""Which scenario is best, by which criterion, computed from the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from planner.plan.checks import READING_PACE_TOKENS_PER_SEC
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planner.plan.scenario import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The best scenario, or None where none qualifies; the criterion in words; how many were compared or set aside.
+
+    ``steadier`` is the best one whose batch the linear model does not overstate, where that is another.
+    """
+
+    best: Result | None
+    steadier: Result | None
+    criterion: str
+    figure: str
+    compared: int
+    slow: int
+    not_fitting: int
+
+    def value(self, result: Result) -> float | None:
+        """A result's figure by the criterion."""
+        return _figure(result, self.figure)
+
+
+# Requests decide; where no row has a prefill rate and token counts, the aggregate rate does.
+_CRITERIA: Final = (
+    ("requests_per_device_per_hour", "most requests per hour per device"),
+    ("aggregate_tokens_per_sec", "highest aggregate rate per device"),
+)
+
+
+def recommend(results: Sequence[Result]) -> Recommendation:
+    """The scenario that earns most per device among those that fit and keep reading pace."""
+    fitting = [r for r in results if not flagged(r, "no-fit")]
+    able = [r for r in fitting if (r.tokens_per_sec or 0.0) >= READING_PACE_TOKENS_PER_SEC]
+    figure, words = next(
+        (pair for pair in _CRITERIA if any(_figure(r, pair[0]) is not None for r in able)), _CRITERIA[0]
+    )
+    ranked = [r for r in able if _figure(r, figure) is not None]
+    best = _best(ranked, figure)
+    steadier = _best([r for r in ranked if not flagged(r, "batch-large")], figure)
+    return Recommendation(
+        best=best,
+        steadier=None if steadier is best else steadier,
+        criterion=words,
+        figure=figure,
+        compared=len(ranked),
+        slow=len(fitting) - len(able),
+        not_fitting=len(results) - len(fitting),
+    )
+
+
+def flagged(result: Result, code: str) -> bool:
+    """Whether a check raised this flag on the result."""
+    return any(issue.code == code for issue in result.issues)
+
+
+def _best(ranked: Sequence[Result], figure: str) -> Result | None:
+    return max(ranked, key=lambda r: _figure(r, figure) or 0.0, default=None)
+
+
+def _figure(result: Result, figure: str) -> float | None:
+    value: float | None = getattr(result, figure)
+    if value is None or figure == "requests_per_device_per_hour":
+        return value
+    return value / (result.scenario.devices or 1.0)

@@ -1,0 +1,121 @@
+"""Completes a scenario: each field from what was typed, else from its default, with a record of which."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.columns import BadValueError, Text, Typed, read_value, shown
+from planner.issues import Issue, Severity
+from planner.plan.scenario import COLUMNS, Scenario, header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TYPED: Final = "typed"
+DEFAULT: Final = "default"
+# Per-device figures come from datasheets rounded to three digits, so a smaller gap is no contradiction.
+_SAME_WITHIN: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A completed scenario, where each of its fields came from, and what stands against evaluating it."""
+
+    scenario: Scenario
+    sources: Mapping[str, str]
+    issues: tuple[Issue, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the scenario can be evaluated."""
+        return not any(issue.severity is Severity.ERROR for issue in self.issues)
+
+
+def resolve(scenario: Scenario, refused: frozenset[str] = frozenset()) -> Resolution:
+    """Complete a scenario and say what is wrong with it, all at once.
+
+    Values are checked by their column's rule, so ``efficiency="85%"`` or ``precision="fp8"`` are
+    understood here as they are in a cell. Fields in ``refused`` held a value that was refused
+    already: they are not called missing.
+    """
+    issues: list[Issue] = []
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for name, column in COLUMNS.items():
+        given = getattr(scenario, name)
+        if given is None or given == "":
+            values[name] = "" if isinstance(column.rule, Text) else column.default
+            if column.default is not None:
+                sources[name] = DEFAULT
+            continue
+        sources[name] = TYPED
+        try:
+            values[name] = read_value(name, column, Typed(given)).value
+        except BadValueError as bad:
+            values[name] = None
+            issues.append(_error(bad.code, name, bad.problem, bad.accepted))
+    refused |= {issue.field for issue in issues}
+    complete = dataclasses.replace(scenario, **values)
+    issues += _missing(complete, refused)
+    if not refused & {"device_bandwidth_gb_s", "devices", "bandwidth_gb_s"}:
+        issues += _contradiction(complete, sources)
+    return Resolution(complete, MappingProxyType(sources), tuple(issues))
+
+
+def _missing(scenario: Scenario, refused: frozenset[str]) -> list[Issue]:
+    """What the asked results need and the row does not have."""
+    issues = []
+    if scenario.weights_gb is None and not refused & {"weights_gb", "params_b", "precision"}:
+        if scenario.params_b is None:
+            issues.append(
+                _error(
+                    "missing",
+                    "weights_gb",
+                    "Weights are missing",
+                    f"{header_of('weights_gb')}, or {header_of('params_b')} and {header_of('precision')}",
+                )
+            )
+        elif scenario.precision is None:
+            issues.append(
+                _error(
+                    "missing",
+                    "precision",
+                    f"Precision is blank, so {scenario.params_b:g} billion parameters have no size",
+                    f"{COLUMNS['precision'].rule.accepted}, or a size in {header_of('weights_gb')}",
+                )
+            )
+    given = scenario.bandwidth_gb_s is not None or scenario.device_bandwidth_gb_s is not None
+    if not given and not refused & {"bandwidth_gb_s", "device_bandwidth_gb_s"}:
+        issues.append(
+            _error(
+                "missing",
+                "device_bandwidth_gb_s",
+                "Bandwidth is missing",
+                f"{header_of('device_bandwidth_gb_s')} and {header_of('devices')}, or {header_of('bandwidth_gb_s')}",
+            )
+        )
+    return issues
+
+
+def _contradiction(scenario: Scenario, sources: Mapping[str, str]) -> list[Issue]:
+    each, devices, total = scenario.device_bandwidth_gb_s, scenario.devices, scenario.bandwidth_gb_s
+    if each is None or devices is None or total is None or abs(each * devices - total) <= _SAME_WITHIN * total:
+        return []
+    blank = " (the count is blank)" if sources.get("devices") == DEFAULT else ""
+    counted = f"{devices:g} device{'' if devices == 1 else 's'}{blank}"
+    product = shown("bandwidth_gb_s", COLUMNS["bandwidth_gb_s"], each * devices)
+    return [
+        _error(
+            "contradiction",
+            "bandwidth_gb_s",
+            f"Aggregate bandwidth is {total:,.10g} GB/s, but {each:,.10g} GB/s x {counted} is {product}",
+            "two figures that agree, or one of them blank",
+        )
+    ]
+
+
+def _error(code: str, name: str, problem: str, accepted: str) -> Issue:
+    return Issue(severity=Severity.ERROR, code=code, field=name, problem=problem, accepted=accepted)

@@ -1,0 +1,269 @@
+"""Scenario and Result: what goes in and what comes out, each field declared once as a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated
+
+from planner.columns import Column, Number, PrecisionName, Ratio, Text, columns_of, header
+from planner.issues import Issue
+
+POSITIVE = Number(above=0)
+COUNT = Number(least=1, whole=True)
+TOKENS = Number(least=1, whole=True, likely=(10, 10_000_000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One deployment scenario: a model at a precision, on devices, serving a batch of streams.
+
+    Fields left None are filled by :func:`planner.plan.resolve.resolve`, which records from where.
+    Units stand last in the names; GB is 1e9 bytes; efficiency and occupancy are ratios 0..1.
+    """
+
+    name: Annotated[
+        str,
+        Column(
+            "Scenario",
+            Text(),
+            "What you call this scenario; it heads its rows and its page in the report.",
+            ("name", "scenario name", "case", "deployment", "option"),
+        ),
+    ] = ""
+    model: Annotated[
+        str,
+        Column("Model", Text(), "The model's name, for the reader.", ("model name", "llm", "model label")),
+    ] = ""
+    params_b: Annotated[
+        float | None,
+        Column(
+            "Parameters",
+            Number(above=0, likely=(0.05, 20_000)),
+            "Total parameters in billions: 70 for a 70B model. With the precision it gives the weights.",
+            ("params", "parameters (b)", "model size (b)", "parameter count", "billion parameters", "total parameters"),
+        ),
+    ] = None
+    precision: Annotated[
+        str | None,
+        Column(
+            "Precision",
+            PrecisionName(),
+            "Number format of the weights, or bits per weight: FP16, FP8, INT4, Q4_K_M, 4.85.",
+            ("quantization", "quantisation", "quant", "dtype", "weight precision", "format", "bits", "bits per weight"),
+        ),
+    ] = None
+    weights_gb: Annotated[
+        float | None,
+        Column(
+            "Weights",
+            Number(above=0, likely=(0.1, 10_000)),
+            "Size of the weights in memory. A typed size wins over parameters x precision.",
+            ("weights in memory", "weight size", "model weights", "weights size", "file size", "model file size"),
+        ),
+    ] = None
+    device_bandwidth_gb_s: Annotated[
+        float | None,
+        Column(
+            "Bandwidth per device",
+            Number(above=0, likely=(20, 50_000)),
+            "Memory bandwidth of ONE device. The number of devices multiplies it.",
+            (
+                "device bandwidth",
+                "bandwidth per gpu",
+                "gpu bandwidth",
+                "memory bandwidth per gpu",
+                "memory bandwidth per device",
+                "bandwidth each",
+                "per gpu bandwidth",
+                "per device bandwidth",
+            ),
+        ),
+    ] = None
+    devices: Annotated[
+        float | None,
+        Column(
+            "Devices",
+            COUNT,
+            "How many devices hold the weights together. Blank counts as 1.",
+            ("device count", "gpus", "gpu count", "number of gpus", "number of devices", "accelerators", "cards", "tp"),
+            default=1.0,
+            decimals=0,
+        ),
+    ] = None
+    bandwidth_gb_s: Annotated[
+        float | None,
+        Column(
+            "Aggregate bandwidth",
+            Number(above=0, likely=(20, 1_000_000)),
+            "Memory bandwidth of ALL devices together, instead of bandwidth per device x devices.",
+            ("total bandwidth", "bandwidth total", "aggregate memory bandwidth", "total memory bandwidth"),
+        ),
+    ] = None
+    device_memory_gb: Annotated[
+        float | None,
+        Column(
+            "Memory per device",
+            Number(above=0, likely=(1, 2_000)),
+            "Memory of ONE device, for the marks that say whether the weights fit. Optional.",
+            ("device memory", "gpu memory", "vram", "memory per gpu", "hbm", "vram per gpu"),
+        ),
+    ] = None
+    efficiency: Annotated[
+        float | None,
+        Column(
+            "Efficiency",
+            Ratio(),
+            "Share of the bandwidth that the serving stack achieves (eta). Blank gives the ceiling.",
+            ("eta", "η", "bandwidth efficiency", "achieved efficiency", "mbu", "bandwidth utilisation", "utilization"),
+            default=1.0,
+        ),
+    ] = None
+    batch: Annotated[
+        float | None,
+        Column(
+            "Batch",
+            COUNT,
+            "Streams decoded together. Blank counts as 1.",
+            ("batch size", "concurrency", "concurrent streams", "streams", "concurrent requests"),
+            default=1.0,
+            decimals=0,
+        ),
+    ] = None
+    prompt_tokens: Annotated[
+        float | None,
+        Column(
+            "Prompt",
+            TOKENS,
+            "Tokens of the prompt; needed for the time to first token.",
+            ("prompt tokens", "input tokens", "prompt length", "input length", "isl", "context tokens"),
+        ),
+    ] = None
+    output_tokens: Annotated[
+        float | None,
+        Column(
+            "Output",
+            TOKENS,
+            "Tokens generated; needed for the generation and response times.",
+            ("output tokens", "generated tokens", "completion tokens", "output length", "osl", "max tokens"),
+        ),
+    ] = None
+    prefill_tokens_per_sec: Annotated[
+        float | None,
+        Column(
+            "Prefill rate",
+            Number(above=0, likely=(10, 10_000_000)),
+            "Prompt tokens processed in a second; needed for the time to first token.",
+            ("prefill", "prefill speed", "prefill throughput", "prompt processing rate", "pp"),
+            decimals=0,
+        ),
+    ] = None
+    occupancy: Annotated[
+        float | None,
+        Column(
+            "Average occupancy",
+            Ratio(),
+            "Share of the batch that is busy on average; gives requests per hour at that load. Optional.",
+            ("occupancy", "average load", "batch occupancy", "average utilisation of the batch"),
+        ),
+    ] = None
+    measured_tokens_per_sec: Annotated[
+        float | None,
+        Column(
+            "Measured rate",
+            Number(above=0, likely=(0.1, 100_000)),
+            "A measured rate of one stream, checked against the ceiling. Optional.",
+            ("measured", "measured per stream", "measured tokens per second", "observed rate", "measured speed"),
+        ),
+    ] = None
+    notes: Annotated[
+        str,
+        Column(
+            "Notes", Text(), "Anything you want to keep beside the row.", ("note", "comment", "comments", "remarks")
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a scenario comes to: the completed scenario, the computed figures, and what to know about them.
+
+    A figure is None where an input that it needs was not given.
+    """
+
+    scenario: Scenario
+    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    issues: tuple[Issue, ...] = ()
+
+    weight_bits: Annotated[
+        float | None,
+        Column("Bits per weight", Number(above=0), "True bits per weight of the precision, block scales included."),
+    ] = None
+    weights_gb: Annotated[
+        float | None, Column("Weights", POSITIVE, "Weights in memory: typed, or parameters x bits / 8.")
+    ] = None
+    bandwidth_gb_s: Annotated[
+        float | None, Column("Bandwidth", POSITIVE, "Aggregate memory bandwidth: typed, or per device x devices.")
+    ] = None
+    usable_bandwidth_gb_s: Annotated[float | None, Column("Usable bandwidth", POSITIVE, "Bandwidth x efficiency.")] = (
+        None
+    )
+    tokens_per_sec: Annotated[
+        float | None, Column("Per stream", POSITIVE, "Decode rate of one stream.", short="Per stream")
+    ] = None
+    ceiling_tokens_per_sec: Annotated[
+        float | None, Column("Ceiling per stream", POSITIVE, "Decode rate of one stream at efficiency 1.")
+    ] = None
+    inter_token_latency_ms: Annotated[
+        float | None, Column("Inter-token latency", POSITIVE, "Time between two tokens of a stream.")
+    ] = None
+    aggregate_tokens_per_sec: Annotated[
+        float | None, Column("Aggregate", POSITIVE, "Decode rate of all streams together.", decimals=1)
+    ] = None
+    time_to_first_token_s: Annotated[
+        float | None, Column("Time to first token", POSITIVE, "Prompt / prefill rate, without queueing.")
+    ] = None
+    generation_time_s: Annotated[
+        float | None, Column("Generation time", POSITIVE, "Output / per-stream rate.", decimals=2)
+    ] = None
+    response_time_s: Annotated[
+        float | None, Column("Response time", POSITIVE, "Time to first token + generation.", decimals=2)
+    ] = None
+    requests_per_hour: Annotated[
+        float | None, Column("Requests", POSITIVE, "Requests completed in an hour, every stream busy.", decimals=0)
+    ] = None
+    requests_at_occupancy_per_hour: Annotated[
+        float | None,
+        Column("Requests at occupancy", POSITIVE, "Requests in an hour at the average occupancy.", decimals=0),
+    ] = None
+    requests_per_device_per_hour: Annotated[
+        float | None,
+        Column("Requests per device", POSITIVE, "Requests in an hour that each device earns.", decimals=0),
+    ] = None
+    weights_memory_share: Annotated[
+        float | None,
+        Column("Weights / memory", Ratio(), "Share of the devices' memory that the weights alone take."),
+    ] = None
+
+
+COLUMNS: Mapping[str, Column] = MappingProxyType(dict(columns_of(Scenario)))
+FIGURES: Mapping[str, Column] = MappingProxyType(dict(columns_of(Result)))
+
+
+def header_of(name: str) -> str:
+    """The header of a scenario's column, unit included.
+
+    >>> header_of("prompt_tokens")
+    'Prompt (tokens)'
+    """
+    return header(name, COLUMNS[name])
+
+
+def figure_header(name: str) -> str:
+    """The header of a computed figure, unit included.
+
+    >>> figure_header("tokens_per_sec")
+    'Per stream (tok/s)'
+    """
+    return header(name, FIGURES[name])

@@ -1,0 +1,169 @@
+"""A study: every scenario of a workbook with its result, and all that is derived from them together."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from planner.issues import Issue, PlannerError, Severity
+from planner.plan.evaluate import evaluate_resolved
+from planner.plan.recommend import Recommendation, recommend
+from planner.plan.resolve import Resolution, resolve
+from planner.plan.variants import (
+    DEFAULT_BATCHES,
+    DEFAULT_PRECISIONS,
+    TABLE_LIMIT,
+    SpeedTable,
+    at_batch,
+    at_precision,
+    speed_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from planner.plan.scenario import Result, Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a scenario stands: its sheet and row, the cell of each field, and which cells hold the plain value."""
+
+    sheet: str = ""
+    row: int = 0
+    cells: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    plain: frozenset[str] = frozenset()
+
+    def locate(self, issue: Issue) -> Issue:
+        """The issue at its cell; at the row's name where the sheet has no column for the field."""
+        cell = self.cells.get(issue.field) or self.cells.get("name") or (f"A{self.row}" if self.row else "")
+        return dataclasses.replace(issue, sheet=self.sheet, cell=cell, row=self.row or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row that can be evaluated: its completed scenario and where it stands."""
+
+    resolution: Resolution
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A row that could not be evaluated."""
+
+    name: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The workbook that a study came from: its file name, the hash of its bytes, the sheet that was read."""
+
+    name: str = ""
+    sha256: str = ""
+    sheet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked of a study."""
+
+    precisions: tuple[str, ...] = DEFAULT_PRECISIONS
+    batches: tuple[int, ...] = DEFAULT_BATCHES
+    table_limit: int = TABLE_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An evaluated scenario: its result, where it stands, and its number in the study."""
+
+    number: int
+    result: Result
+    origin: Origin
+
+    @property
+    def label(self) -> str:
+        """A short label by which sheets and report refer to the case."""
+        return f"S{self.number:02d}"
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.result.scenario.name
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results, variants, speed table, recommendation and every issue, for sheets and report to present."""
+
+    cases: tuple[Case, ...]
+    skipped: tuple[Skipped, ...]
+    issues: tuple[Issue, ...]
+    source: Source = Source()
+    options: Options = Options()
+
+    @cached_property
+    def table(self) -> SpeedTable:
+        """The speed table of the study's weights and bandwidths."""
+        return speed_table([case.result for case in self.cases], self.options.table_limit)
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """The best scenario by its criterion."""
+        return recommend([case.result for case in self.cases])
+
+    @cached_property
+    def by_precision(self) -> tuple[tuple[Result | None, ...], ...]:
+        """For each case, the scenario at each of the asked precisions."""
+        return tuple(tuple(at_precision(case.result, name) for name in self.options.precisions) for case in self.cases)
+
+    @cached_property
+    def by_batch(self) -> tuple[tuple[Result, ...], ...]:
+        """For each case, the scenario at each of the asked batch sizes."""
+        return tuple(tuple(at_batch(case.result, size) for size in self.options.batches) for case in self.cases)
+
+    def case_of(self, result: Result) -> Case:
+        """The case that holds a result."""
+        return next(case for case in self.cases if case.result is result)
+
+    def count(self, severity: Severity) -> int:
+        """How many issues there are of a severity."""
+        return sum(issue.severity is severity for issue in self.issues)
+
+
+def make_study(
+    entries: Iterable[Entry],
+    *,
+    skipped: Iterable[Skipped] = (),
+    issues: Iterable[Issue] = (),
+    source: Source | None = None,
+    options: Options | None = None,
+) -> Study:
+    """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
+    cases, found = [], list(issues)
+    for number, entry in enumerate(entries, 1):
+        result = evaluate_resolved(entry.resolution)
+        located = tuple(entry.origin.locate(issue) for issue in result.issues)
+        cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
+        found += located
+    found.sort(key=lambda issue: issue.row or 0)
+    return Study(tuple(cases), tuple(skipped), tuple(found), source or Source(), options or Options())
+
+
+def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:
+    """A study of scenarios made in Python, with no workbook behind them.
+
+    Raises PlannerError, with every problem in its text, where one cannot be evaluated.
+    """
+    entries = []
+    for number, scenario in enumerate(scenarios, 1):
+        resolution = resolve(scenario)
+        if not resolution.ok:
+            said = "; ".join(str(issue).rstrip(".") for issue in resolution.issues)
+            raise PlannerError(f"Scenario {number} ({scenario.name or 'unnamed'}): {said}.")
+        entries.append(Entry(resolution, Origin()))
+    return make_study(entries, options=options)

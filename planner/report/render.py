@@ -1,0 +1,299 @@
+"""From a study to a PDF file: the report's texts through the templates to pages, written in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import gc
+import importlib
+import io
+import logging
+import os
+import re
+import sys
+import tempfile
+import warnings
+from importlib import resources as packaged
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from planner import resources
+from planner.issues import PlannerError
+from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
+from planner.report import charts
+from planner.report.heat import LEGEND
+from planner.report.model import About, Report, report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from planner.plan.study import Study
+
+log = logging.getLogger(__name__)
+
+PAPERS: Final = {"a4": "A4", "letter": "Letter"}
+TEMPLATE: Final = "report.html.j2"
+STYLE: Final = "report.css"
+FONT_URL: Final = "planner:inter.ttf"
+
+_CURES: Final = {
+    "linux": "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0",
+    "darwin": "brew install pango",
+    "win32": "install MSYS2's mingw-w64-ucrt-x86_64-pango and let WEASYPRINT_DLL_DIRECTORIES name its bin folder",
+}
+
+
+class PdfUnavailableError(PlannerError):
+    """No PDF can be made here, for want of WeasyPrint or of the Pango library that it draws with."""
+
+
+def render_report(
+    study: Study,
+    path: Path,
+    *,
+    paper: str = "A4",
+    made: dt.datetime | None = None,
+    command: str = "",
+    title: str = "",
+    attachment: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write a study's report to a PDF file; the same study and ``made`` give the same bytes.
+
+    ``made`` without a time zone is taken as UTC. ``attachment`` is a results workbook to embed.
+    Raises PdfUnavailableError where WeasyPrint cannot be loaded, and PlannerError where the paper is
+    unknown, the attachment cannot be read or the file cannot be written.
+    """
+    size = PAPERS.get(paper.strip().casefold())
+    if size is None:
+        raise PlannerError(f"Paper is '{paper}'; expected {' or '.join(PAPERS.values())}.")
+    weasyprint = load_weasyprint()
+    now = _as_utc(made or dt.datetime.now(dt.UTC))
+    attached = _attachments(weasyprint, attachment, now)
+    about = About(now, size, command, title, attachment, _program(), f"WeasyPrint {weasyprint.__version__}")
+    progress("texts")
+    html = to_html(report_of(study, about), size)
+    progress("pages")
+    with _without_gc(), _glyphs_missed(), _dated(now):
+        document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
+        data = document.write_pdf(attachments=attached, pdf_tags=True)
+    progress("file")
+    _write(Path(path), data)
+
+
+def to_html(report: Report, paper: str = "A4") -> str:
+    """The report as one HTML page, with its charts drawn and its style within."""
+    # Loaded here, so that importing planner does not load it.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+
+    environment = Environment(
+        loader=FileSystemLoader(resources.folder("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["whole_units"] = _whole_units
+    return environment.get_template(TEMPLATE).render(
+        report=report,
+        paper=paper,
+        style=STYLE,
+        font_url=FONT_URL,
+        legend=LEGEND,
+        charts=_charts(report),
+    )
+
+
+def _whole_units(text: str) -> str:
+    """A text whose units do not break over lines at their slash, as HTML."""
+    from markupsafe import Markup, escape  # noqa: PLC0415  comes with jinja2
+
+    return Markup(_UNITS.sub(r'<span class="whole">\1</span>', str(escape(text))))  # noqa: S704  escaped just now
+
+
+_UNITS: Final = re.compile(r"(tok/s|GB/s)")
+
+
+def _charts(report: Report) -> Mapping[str, str]:
+    """The report's charts as SVG, by name; an empty text where there is nothing to draw."""
+    drawn = {"bars": "", "dots": "", "per_stream": "", "aggregate": ""}
+    if report.bars:
+        drawn["bars"] = charts.bar_chart(report.bars, READING_PACE_TOKENS_PER_SEC, report.pace_text, report.pace.alt)
+    if report.dots:
+        drawn["dots"] = charts.dot_chart(
+            report.dots.rows,
+            report.dots.names,
+            READING_PACE_TOKENS_PER_SEC,
+            report.pace_text,
+            report.dots.figure.alt,
+        )
+    if report.charts:
+        shared: dict[str, Any] = {
+            "across": "batch (log scale)",
+            "shaded_above": BATCH_WARNED_ABOVE,
+            "shaded_text": "model overstates",
+        }
+        both = report.charts
+        drawn["per_stream"] = charts.line_chart(
+            both.lines_per_stream,
+            both.positions,
+            both.per_stream.alt,
+            unit="tok/s per stream",
+            mark=READING_PACE_TOKENS_PER_SEC,
+            mark_text="reading pace",
+            **shared,
+        )
+        drawn["aggregate"] = charts.line_chart(
+            both.lines_aggregate, both.positions, both.aggregate.alt, unit="tok/s, all streams", **shared
+        )
+    return drawn
+
+
+def load_weasyprint() -> Any:
+    """WeasyPrint, loaded on first use; its own banner about missing libraries is kept from the terminal.
+
+    Raises PdfUnavailableError, with the cure for this platform, where it cannot be loaded.
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            # An old HarfBuzz is WeasyPrint's to speak of, and no user of a report can act on it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module("weasyprint")
+    except (OSError, ImportError) as error:
+        missing = "WeasyPrint" if isinstance(error, ImportError) else "the Pango library"
+        cure = _CURES.get(sys.platform, _CURES["linux"])
+        if isinstance(error, ImportError):
+            cure = f"pip install weasyprint, then {cure}"
+        raise PdfUnavailableError(f"No PDF: {missing} cannot be loaded here. Cure: {cure}.") from error
+
+
+def _fetcher() -> Any:
+    """A fetcher that serves the packaged font and refuses every other address, of files and the network alike."""
+    urls = importlib.import_module("weasyprint.urls")
+    served = {FONT_URL: _font}
+
+    class Packaged(urls.URLFetcher):  # type: ignore[misc, name-defined]
+        """Serves what travels with planner."""
+
+        def fetch(self, url: str, headers: Any = None) -> Any:
+            """A packaged file; raises for any other address, which stops the rendering."""
+            del headers
+            if url not in served:
+                raise urls.FatalURLFetchingError(f"planner's report loads no {url}")
+            return urls.URLFetcherResponse(url, served[url](), {"Content-Type": "font/ttf"})
+
+    return Packaged()
+
+
+def _font() -> bytes:
+    """Inter, upright, all weights in one file."""
+    files = packaged.files("fontpkg_inter") / "files"
+    return next(file.read_bytes() for file in files.iterdir() if file.name.startswith("Inter["))
+
+
+def _attachments(weasyprint: Any, attachment: Path | None, made: dt.datetime) -> list[Any]:
+    if attachment is None:
+        return []
+    try:
+        data = attachment.read_bytes()
+    except OSError as error:
+        raise PlannerError(f"Cannot attach {attachment}: {error.strerror or error}.") from error
+    return [
+        weasyprint.Attachment(
+            file_obj=io.BytesIO(data),
+            name=attachment.name,
+            description="The results workbook, with live formulas",
+            created=made,
+            modified=made,
+            relationship="Data",
+        )
+    ]
+
+
+def _program() -> str:
+    """The program with its version; looked up and not imported, since the package's front names every floor above."""
+    return f"planner {importlib.import_module('planner').__version__}"
+
+
+def _as_utc(moment: dt.datetime) -> dt.datetime:
+    return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
+
+
+@contextlib.contextmanager
+def _dated(moment: dt.datetime) -> Iterator[None]:
+    """The date that fontTools stamps into the fonts it cuts, which it takes from the environment or the clock."""
+    before = os.environ.get(_EPOCH)
+    os.environ[_EPOCH] = str(int(moment.timestamp()))
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_EPOCH, None)
+        else:
+            os.environ[_EPOCH] = before
+
+
+_EPOCH: Final = "SOURCE_DATE_EPOCH"
+_NO_GLYPH: Final = ".notdef glyph"
+
+
+@contextlib.contextmanager
+def _glyphs_missed() -> Iterator[None]:
+    """One line for all characters that no font here can show, where WeasyPrint writes one for each that it meets."""
+    missed: dict[str, None] = {}
+
+    def other(record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if not text.startswith(_NO_GLYPH):
+            return True
+        missed[text.rpartition("(")[2].rstrip(")")] = None
+        return False
+
+    logger = logging.getLogger("weasyprint")
+    logger.addFilter(other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(other)
+    if missed:
+        log.warning("No font here has %s; the report shows boxes in their place.", ", ".join(missed))
+
+
+@contextlib.contextmanager
+def _without_gc() -> Iterator[None]:
+    """No collecting of garbage meanwhile: pages make many objects and hardly any to throw away."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """The file in one step: beside the path first, then in its place."""
+    path = path.resolve()
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:40]}.", suffix=".pdf", dir=path.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes the file private; a report is as readable as any file the user makes.
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        said = "it is open in another program" if isinstance(error, PermissionError) else error.strerror or error
+        raise PlannerError(f"Cannot write {path}: {said}.") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

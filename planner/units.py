@@ -1,0 +1,132 @@
+"""Units: what a name's suffix means, how people write units, and every conversion factor.
+
+A quantity's unit stands last in its name (``weights_gb``, ``response_time_s``). This module is
+the only place where a factor between units is written down.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+BITS_PER_BYTE: Final = 8
+MS_PER_S: Final = 1_000
+S_PER_HOUR: Final = 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of measure: the symbol people read, its dimension, and the decimals it is shown with.
+
+    ``decimals`` of None shows as many digits as the number needs.
+    """
+
+    symbol: str
+    dimension: str
+    decimals: int | None = None
+
+
+# Longest suffix first: `_gb_s` must be met before `_s`.
+_SUFFIXES: Final = (
+    ("_tokens_per_sec", Unit("tok/s", "rate", 2)),
+    ("tokens_per_sec", Unit("tok/s", "rate", 2)),
+    ("_per_hour", Unit("per hour", "frequency", 1)),
+    ("_gb_s", Unit("GB/s", "bandwidth", 1)),
+    ("_tokens", Unit("tokens", "tokens", 0)),
+    ("_bits", Unit("bits", "bits", None)),
+    ("_gb", Unit("GB", "size", 1)),
+    ("_ms", Unit("ms", "time_ms", 2)),
+    ("_s", Unit("s", "time", 3)),
+    ("_b", Unit("billions", "billions", None)),
+)
+BARE: Final = Unit("", "", None)
+
+
+def unit_of(name: str) -> Unit:
+    """The unit that a name's suffix declares, or the bare unit for counts, ratios and words.
+
+    >>> unit_of("device_bandwidth_gb_s").symbol
+    'GB/s'
+    >>> unit_of("batch").symbol
+    ''
+    """
+    return next((unit for suffix, unit in _SUFFIXES if name.endswith(suffix)), BARE)
+
+
+_DECIMAL: Final = (("", 1e-9), ("k", 1e-6), ("m", 1e-3), ("g", 1.0), ("t", 1e3), ("p", 1e6))
+_BINARY: Final = (("ki", 2**10), ("mi", 2**20), ("gi", 2**30), ("ti", 2**40))
+
+
+def _sizes(ending: str) -> dict[str, float]:
+    """Spellings of bytes (per something), in GB: decimal prefixes by 1,000, binary ones by 1,024."""
+    table = {f"{prefix}b{ending}": factor for prefix, factor in _DECIMAL}
+    table |= {f"{prefix}b{ending}": size / 1e9 for prefix, size in _BINARY}
+    return table
+
+
+# How people write units, in lower case without blanks, and the factor to the column's own unit.
+# A bit is not a byte: `Gb/s` never reaches this table, see `means_bits`.
+SPELLINGS: Final = MappingProxyType(
+    {
+        "size": _sizes("") | {"gigabytes": 1.0, "gigabyte": 1.0, "terabytes": 1e3, "terabyte": 1e3},
+        "bandwidth": _sizes("/s") | _sizes("ps") | _sizes("/sec"),
+        "rate": dict.fromkeys(
+            ("tok/s", "tokens/s", "token/s", "toks/s", "t/s", "tps", "tok/sec", "tokens/sec", "tokenspersecond"),
+            1.0,
+        ),
+        "tokens": dict.fromkeys(("tokens", "token", "tok", "toks"), 1.0),
+        "billions": {
+            "billions": 1.0,
+            "billion": 1.0,
+            "bn": 1.0,
+            "b": 1.0,
+            "million": 1e-3,
+            "millions": 1e-3,
+            "m": 1e-3,
+            "trillion": 1e3,
+            "t": 1e3,
+            "bparams": 1.0,
+            "bparameters": 1.0,
+        },
+        "ratio": {"%": 0.01, "percent": 0.01, "pct": 0.01},
+        "bits": dict.fromkeys(("bits", "bit", "bpw"), 1.0),
+        "count": dict.fromkeys(("x", "×", "gpus", "gpu", "devices", "cards", "streams", "users", "requests"), 1.0),
+    }
+)
+
+
+_BITS: Final = re.compile(r"[KMGTP]i?b(/s|ps|/sec)?")
+
+
+def means_bits(spelling: str) -> bool:
+    """Whether a unit as people write it counts bits: a small b behind a capital prefix.
+
+    >>> means_bits("Gb/s"), means_bits("GB/s"), means_bits("gb/s")
+    (True, False, False)
+    """
+    return bool(_BITS.fullmatch("".join(spelling.split())))
+
+
+def factor_to(dimension: str, spelling: str) -> float | None:
+    """The factor from a unit as people write it to the dimension's own unit, or None where it is unknown.
+
+    >>> factor_to("bandwidth", "TB/s")
+    1000.0
+    >>> factor_to("size", "TB/s") is None
+    True
+    """
+    if means_bits(spelling):
+        return None
+    key = "".join(spelling.split()).casefold()
+    return SPELLINGS.get(dimension, {}).get(key)
+
+
+def dimension_of(spelling: str) -> str | None:
+    """The dimension that a unit as people write it belongs to, or None.
+
+    >>> dimension_of("GiB")
+    'size'
+    """
+    return next((name for name in SPELLINGS if factor_to(name, spelling) is not None), None)

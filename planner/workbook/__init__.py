@@ -1,0 +1,1 @@
+"""Workbooks: reading scenarios from one, describing result sheets, writing them."""

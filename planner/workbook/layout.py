@@ -1,0 +1,176 @@
+"""What a sheet holds, said without any Excel library: cells, formulas, looks, rules and charts.
+
+Rows and columns count from 0 here; :func:`address` writes them as Excel does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.issues import quoted_sheet
+from planner.table import column_letters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# A hidden name of this spelling, scoped to the sheet, tells our result sheets from a user's sheet of the same name.
+MARK: Final = "_planner_sheet"
+LONGEST_SHEET_NAME: Final = 31
+
+NAVY: Final = "#0B3954"
+BLUE: Final = "#075F98"
+GREY: Final = "#5B6673"
+PALE: Final = "#EAF1F6"
+LINE: Final = "#D5DBE1"
+RUST: Final = "#B3430E"
+RUST_PALE: Final = "#FDECE2"
+AMBER_PALE: Final = "#FFF6DB"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a cell looks."""
+
+    number_format: str = "General"
+    bold: bool = False
+    italic: bool = False
+    fill: str = ""
+    colour: str = ""
+    wrap: bool = False
+    align: str = ""
+    underline: bool = False
+    bottom: str = ""
+    size: int = 0
+    top_aligned: bool = False
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CellOut:
+    """A cell to write: its value, and the formula of which it is the stored value, if any."""
+
+    row: int
+    column: int
+    value: Any
+    formula: str = ""
+    style: Style = Style()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A conditional format: where, the formula that switches it on, and how it looks then."""
+
+    area: tuple[int, int, int, int]
+    formula: str
+    fill: str = ""
+    colour: str = ""
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A chart's series: the cells of its name, categories and values."""
+
+    sheet: str
+    name: tuple[int, int]
+    categories: tuple[int, int, int, int]
+    values: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A native chart: its kind (``line`` or ``column``), titles, series and the cell at which it stands."""
+
+    kind: str
+    title: str
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    at: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A drop-down: where, and what it offers."""
+
+    area: tuple[int, int, int, int]
+    values: tuple[str, ...]
+    title: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """One sheet, whatever writes it."""
+
+    name: str
+    cells: Iterable[CellOut]
+    widths: Mapping[int, float] = field(default_factory=dict)
+    freeze: tuple[int, int] = (0, 0)
+    filter: tuple[int, int, int, int] | None = None
+    merges: Sequence[tuple[int, int, int, int]] = ()
+    rules: Sequence[Rule] = ()
+    charts: Sequence[Chart] = ()
+    choices: Sequence[Choice] = ()
+    notes: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    heights: Mapping[int, float] = field(default_factory=dict)
+    hidden_rows: Sequence[int] = ()
+    landscape: bool = True
+    repeat_rows: tuple[int, int] | None = None
+    repeat_columns: tuple[int, int] | None = None
+    gridlines: bool = True
+    mark: str = ""
+    tab: str = ""
+
+
+_LINE_HEIGHT: Final = 15.0
+# Fonts differ between programs, so a line is taken to hold a little less than its column's width says.
+_FILL: Final = 0.97
+
+
+def wrapped_heights(cells: Iterable[CellOut], widths: Mapping[int, float]) -> dict[int, float]:
+    """The height of each row that its wrapped texts need; programs other than Excel do not work it out."""
+    lines: dict[int, int] = {}
+    for cell in cells:
+        if cell.style.wrap and isinstance(cell.value, str):
+            needed = math.ceil(len(cell.value) / (widths[cell.column] * _FILL))
+            lines[cell.row] = max(lines.get(cell.row, 1), needed)
+    return {row: _LINE_HEIGHT * count + 1 for row, count in lines.items() if count > 1}
+
+
+def address(row: int, column: int, *, fix_row: bool = False, fix_column: bool = False) -> str:
+    """A cell as Excel writes it, from 0-based row and column.
+
+    >>> address(4, 5), address(4, 5, fix_row=True)
+    ('F5', 'F$5')
+    """
+    return f"{'$' if fix_column else ''}{column_letters(column + 1)}{'$' if fix_row else ''}{row + 1}"
+
+
+def on_sheet(sheet: str, cell: str) -> str:
+    """A cell of another sheet as a formula writes it.
+
+    >>> on_sheet("Speed table", "B2")
+    "'Speed table'!B2"
+    """
+    return f"{quoted_sheet(sheet)}!{cell}"
+
+
+def text_literal(text: str) -> str:
+    """A text as a formula writes it; Excel takes at most 255 characters there."""
+    limit = 255
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return '"' + cut.replace('"', '""') + '"'
+
+
+def unique_name(wanted: str, taken: Iterable[str]) -> str:
+    """The wanted sheet name, with a suffix where a user's sheet bears it already.
+
+    >>> unique_name("Results", ["results"])
+    'Results (planner)'
+    """
+    lower = {name.casefold() for name in taken}
+    candidates = (f"{wanted} (planner{'' if n == 1 else f' {n}'})"[:LONGEST_SHEET_NAME] for n in range(1, 1000))
+    return wanted if wanted.casefold() not in lower else next(c for c in candidates if c.casefold() not in lower)

@@ -1,0 +1,263 @@
+"""Reading a workbook: .xlsx and .xlsm to grids of cells, and a copy of the scenario sheet, with openpyxl."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import re
+import warnings
+import zipfile
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import openpyxl
+from openpyxl.formula import Tokenizer
+from openpyxl.utils import FORMULAE, get_column_letter
+from openpyxl.utils.cell import coordinate_to_tuple
+from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
+
+from planner.issues import PlannerError
+from planner.plan.study import Source
+from planner.table import Cell, Grid, ScenarioTable, read_table
+from planner.workbook.layout import MARK, CellOut, Sheet, Style
+
+if TYPE_CHECKING:
+    from openpyxl.cell.cell import Cell as OpenpyxlCell
+    from openpyxl.workbook import Workbook
+    from openpyxl.worksheet.worksheet import Worksheet
+
+_OLE: Final = b"\xd0\xcf\x11\xe0"
+_ZIP: Final = b"PK"
+_LARGEST_UNPACKED: Final = 2_000_000_000
+_HIGHEST_RATIO: Final = 200
+_RATIO_MATTERS_FROM: Final = 50_000_000
+# A cell, a range, whole columns or whole rows of the formula's own sheet.
+_OWN_CELLS: Final = re.compile(r"[A-Z]{1,3}\d+(:[A-Z]{1,3}\d+)?|[A-Z]{1,3}:[A-Z]{1,3}|\d+:\d+", re.IGNORECASE)
+_HOW_TO_CONVERT: Final = "open it in Excel or LibreOffice and save it as .xlsx"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReadWorkbook:
+    """A workbook as read: its path and hash, and openpyxl's two views of it, formulas and stored values."""
+
+    path: Path
+    sha256: str
+    formulas: Workbook
+    values: Workbook
+
+    @cached_property
+    def grids(self) -> list[Grid]:
+        """Every sheet's cells."""
+        return [
+            _grid(self.formulas[name], self.values[name])
+            for name in self.values.sheetnames
+            if hasattr(self.values[name], "iter_rows")
+        ]
+
+    def table(self, sheet: str = "") -> ScenarioTable:
+        """The scenario table; raises PlannerError where there is none."""
+        return read_table(self.grids, sheet)
+
+    def source(self, table: ScenarioTable) -> Source:
+        """What a study says of where it came from."""
+        return Source(self.path.name, self.sha256, table.sheet)
+
+    def copy_of(self, name: str) -> tuple[Sheet, list[str]]:
+        """A copy of a sheet, and the cells whose formulas lean on what the copy does not have."""
+        return _copy(self.formulas[name], self.values[name])
+
+
+def read_scenarios(path: str | Path, sheet: str = "") -> ScenarioTable:
+    """The scenarios of a workbook, with every issue that reading them met.
+
+    Raises PlannerError where the file is not a workbook that can be read.
+    """
+    return read_workbook(path).table(sheet)
+
+
+def read_workbook(path: str | Path) -> ReadWorkbook:
+    """Open a workbook for reading; it is never changed.
+
+    Raises PlannerError, with the cure, where it cannot be read.
+    """
+    path = Path(path)
+    data = _bytes_of(path)
+    _refuse_other_kinds(path, data)
+    try:
+        # openpyxl warns of features it leaves out; nothing is saved from what it loads, so nothing is lost.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            formulas = openpyxl.load_workbook(io.BytesIO(data), keep_links=False)
+            values = openpyxl.load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
+    except Exception as error:  # openpyxl raises many kinds on damaged files; the user needs the file's name.
+        log.debug("openpyxl could not read %s", path, exc_info=True)
+        raise PlannerError(f"{path} cannot be read as a workbook ({_one_line(error)}); {_HOW_TO_CONVERT}.") from error
+    if not values.sheetnames:
+        raise PlannerError(f"{path} shows no sheets, as a Strict Open XML file does; save it as plain .xlsx.")
+    return ReadWorkbook(path, hashlib.sha256(data).hexdigest(), formulas, values)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        hint = "; `planner new FILE.xlsx` writes a starter" if path.suffix in {".xlsx", ".xlsm"} else ""
+        raise PlannerError(f"No such file: {path}{hint}.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{path} is a folder; name a workbook in it.") from None
+    except PermissionError:
+        raise PlannerError(f"{path} may not be read: permission denied, or it is open elsewhere.") from None
+
+
+def _refuse_other_kinds(path: Path, data: bytes) -> None:
+    """Say what a file is where it is no .xlsx or .xlsm package, and stop before a bomb is unpacked."""
+    if data[:4] == _OLE:
+        what = (
+            "an old .xls workbook" if path.suffix.lower() == ".xls" else "password-protected, or an old .xls workbook"
+        )
+        raise PlannerError(f"{path} is {what}; remove the password, or {_HOW_TO_CONVERT}.")
+    if data[:2] != _ZIP:
+        kind = "empty" if not data else "not an Excel workbook (perhaps a text or .csv file)"
+        raise PlannerError(f"{path} is {kind}; {_HOW_TO_CONVERT}.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            entries = package.infolist()
+            names = {entry.filename for entry in entries}
+            unpacked = sum(entry.file_size for entry in entries)
+    except (zipfile.BadZipFile, ValueError, OverflowError):
+        raise PlannerError(f"{path} is damaged: the package is cut short or broken. Use an intact copy.") from None
+    if unpacked > _LARGEST_UNPACKED or (unpacked > _RATIO_MATTERS_FROM and unpacked > _HIGHEST_RATIO * len(data)):
+        raise PlannerError(
+            f"{path} would unpack to {unpacked / 1e9:.1f} GB, which no scenario workbook needs; not read."
+        )
+    if "xl/workbook.bin" in names:
+        raise PlannerError(f"{path} is a binary .xlsb workbook; {_HOW_TO_CONVERT}.")
+    if "content.xml" in names:
+        raise PlannerError(f"{path} is an OpenDocument file; {_HOW_TO_CONVERT}.")
+    if "[Content_Types].xml" not in names:
+        raise PlannerError(f"{path} is a zip file but no workbook; {_HOW_TO_CONVERT}.")
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:120] or type(error).__name__
+
+
+def _cells_of(sheet: Worksheet) -> dict[tuple[int, int], OpenpyxlCell]:
+    """The cells that the file holds, and no others: asking a sheet for a cell by its place would make it."""
+    cells: dict[tuple[int, int], OpenpyxlCell] = sheet._cells  # type: ignore[assignment]  # noqa: SLF001
+    return cells
+
+
+def _formula_text(value: object) -> str:
+    """A cell's formula, or nothing where it holds a plain value."""
+    if isinstance(value, ArrayFormula):
+        return str(value.text or "")
+    if isinstance(value, DataTableFormula):
+        return "=TABLE()"
+    return value if isinstance(value, str) and value.startswith("=") else ""
+
+
+def _grid(formulas: Worksheet, values: Worksheet) -> Grid:
+    """A sheet's cells, the value of a merged cell spread down over the rows that it covers."""
+    rows: dict[int, dict[int, Cell]] = {}
+    for (row, column), cell in _cells_of(values).items():
+        raw = _cells_of(formulas).get((row, column))
+        formula = _formula_text(raw.value) if raw is not None and raw.data_type == "f" else ""
+        if cell.value is None and not formula:
+            continue
+        rows.setdefault(row, {})[column] = Cell(
+            value=cell.value,
+            formula=formula,
+            percent="%" in (cell.number_format or "") and not isinstance(cell.value, str),
+            error=cell.data_type == "e",
+        )
+    filled = sorted(rows)
+    for area in values.merged_cells.ranges:
+        top = rows.get(area.min_row, {}).get(area.min_col)
+        if top is not None:
+            # Only rows that hold something: a merge may cover a million empty ones.
+            for row in filled[bisect_right(filled, area.min_row) : bisect_right(filled, area.max_row)]:
+                rows[row].setdefault(area.min_col, top)
+    return Grid(values.title, rows, ours=MARK in values.defined_names)
+
+
+def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
+    """The sheet's cells with formulas, stored values and the look of each; foreign formulas become values."""
+    cells: list[CellOut] = []
+    foreign: list[str] = []
+    for (row, column), raw in sorted(_cells_of(formulas).items()):
+        style = _style(raw)
+        if raw.value is None and style == Style():
+            continue
+        stored = _cells_of(values).get((row, column))
+        value = None if stored is None else stored.value
+        is_formula = raw.data_type == "f"
+        formula = _formula_text(raw.value) if is_formula else ""
+        if formula and (value is None or not _self_contained(raw.value)):
+            foreign.append(raw.coordinate)
+            formula = ""
+        cells.append(CellOut(row - 1, column - 1, value if is_formula else raw.value, formula, style))
+    widths = {
+        index: dimension.width
+        for index in range(1, formulas.max_column + 1)
+        if (dimension := formulas.column_dimensions.get(get_column_letter(index))) and dimension.customWidth
+    }
+    return (
+        Sheet(
+            name=formulas.title,
+            cells=cells,
+            widths={index - 1: width for index, width in widths.items()},
+            freeze=_frozen(formulas),
+            hidden_rows=tuple(int(row) - 1 for row, dimension in formulas.row_dimensions.items() if dimension.hidden),
+            merges=tuple(
+                (int(area.min_row) - 1, int(area.min_col) - 1, int(area.max_row) - 1, int(area.max_col) - 1)
+                for area in formulas.merged_cells.ranges
+            ),
+        ),
+        foreign,
+    )
+
+
+def _frozen(sheet: Worksheet) -> tuple[int, int]:
+    if not sheet.freeze_panes:
+        return (0, 0)
+    row, column = coordinate_to_tuple(str(sheet.freeze_panes))
+    return (row - 1, column - 1)
+
+
+def _self_contained(value: Any) -> bool:
+    """Whether a formula needs only its own sheet: no other sheet, no other workbook, no defined name, no array."""
+    if not isinstance(value, str):
+        return False
+    for token in Tokenizer(value).items:
+        is_range = token.type == "OPERAND" and token.subtype == "RANGE"
+        if is_range and not _OWN_CELLS.fullmatch(token.value.replace("$", "")):
+            return False
+        # A macro's function, or one newer than other programs know, is not in the copy's reach.
+        if token.type == "FUNC" and token.subtype == "OPEN" and token.value[:-1].upper() not in FORMULAE:
+            return False
+    return True
+
+
+def _style(cell: OpenpyxlCell) -> Style:
+    """What a reader would miss of a cell's look: number format, bold, italic, fill, wrapping, alignment."""
+    if not cell.has_style:
+        return Style()
+    fill = cell.fill.fgColor.rgb if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb" else None
+    colour = cell.font.color.rgb if cell.font.color is not None and cell.font.color.type == "rgb" else None
+    return Style(
+        number_format=cell.number_format or "General",
+        bold=bool(cell.font.bold),
+        italic=bool(cell.font.italic),
+        fill=f"#{fill[-6:]}" if isinstance(fill, str) else "",
+        colour=f"#{colour[-6:]}" if isinstance(colour, str) else "",
+        wrap=bool(cell.alignment.wrap_text),
+        align=cell.alignment.horizontal if cell.alignment.horizontal in {"left", "center", "right"} else "",
+    )

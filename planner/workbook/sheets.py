@@ -1,0 +1,54 @@
+"""From a study to its sheets, in their order; the same description serves every writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from planner.issues import Issue, Severity
+from planner.workbook.layout import unique_name
+from planner.workbook.results_sheet import Functions, Writing, results_sheet
+from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_table_sheet
+from planner.workbook.variant_sheets import batch_sheet, precision_sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from planner.plan.study import Study
+    from planner.workbook.layout import Sheet
+
+SHEET_NAMES: Final = ("Results", "Precision", "Batch", "Speed table", "Checks", "Charts")
+
+
+def result_sheets(
+    study: Study,
+    functions: Functions = Functions.EMBEDDED,
+    *,
+    taken: Iterable[str] = (),
+    linked: bool = True,
+    extra: Sequence[Issue] = (),
+) -> list[Sheet]:
+    """The result sheets of a study.
+
+    ``taken`` are the names of the user's own sheets; ``linked`` says whether the scenario sheet
+    stands in the same workbook, so that cells can refer to it; ``extra`` are issues of the writing.
+    """
+    taken = list(taken)
+    names = {name: unique_name(name, taken) for name in SHEET_NAMES}
+    renamed = [
+        Issue(
+            severity=Severity.NOTE,
+            code="sheet-name",
+            problem=f"The workbook has a sheet named '{name}' of its own, so the result sheet is named '{given}'",
+        )
+        for name, given in names.items()
+        if given != name
+    ]
+    writing = Writing(functions, names, linked=linked and bool(study.source.sheet))
+    return [
+        results_sheet(study, writing),
+        precision_sheet(study, writing),
+        batch_sheet(study, writing),
+        speed_table_sheet(study, writing),
+        checks_sheet(study, writing, (*renamed, *extra)),
+        charts_sheet(study, writing),
+    ]

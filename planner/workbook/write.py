@@ -1,0 +1,283 @@
+"""Sheets to a new workbook, with XlsxWriter, which stores each formula together with its value."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import xlsxwriter
+
+from planner.functions import EXCEL_FUNCTIONS, lambda_of
+from planner.issues import PlannerError
+from planner.workbook.layout import MARK, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
+from planner.workbook.results_sheet import Functions
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+_A4: Final = 9
+# Characters across an A4 page in landscape that can still be read; wider sheets take more pages.
+_READABLE_WIDTH: Final = 190
+_LONGEST_TEXT: Final = 32_767
+_FUNCTION_NAMES: Final = frozenset(function.name for function in EXCEL_FUNCTIONS)
+
+
+class _Workbook(xlsxwriter.Workbook):  # type: ignore[misc]
+    """A workbook whose LAMBDA names carry ``vbProcedure``.
+
+    Excel documents that attribute as reserved and unused. LibreOffice, which knows no LAMBDA, leaves
+    out names that carry it, and so shows the stored value of a call where it would show an error.
+    """
+
+    def _write_defined_name(self, defined_name: list[Any]) -> None:
+        name, sheet, text, hidden = defined_name
+        attributes: list[tuple[str, Any]] = [("name", name)]
+        if sheet != -1:
+            attributes.append(("localSheetId", sheet))
+        if hidden or name == MARK:
+            attributes.append(("hidden", 1))
+        if name in _FUNCTION_NAMES:
+            attributes.append(("vbProcedure", 1))
+        self._xml_data_element("definedName", text, attributes)
+
+
+def write_workbook(
+    path: Path,
+    sheets: Sequence[Sheet],
+    functions: Functions = Functions.EMBEDDED,
+    *,
+    active: str = "",
+    made: dt.datetime | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write sheets to a new workbook: beside the path first, then in one step to it.
+
+    Raises PlannerError where the folder or file cannot be written; what stood at the path is then untouched.
+    """
+    with replacing(path) as temporary:
+        workbook = _Workbook(str(temporary), {"strings_to_urls": False, "in_memory": False})
+        # Else Excel would recalculate on opening, and an add-in's functions turn into #NAME? where it is missing.
+        workbook.calc_on_load = False
+        created = {"created": made} if made else {}
+        workbook.set_properties({"title": "planner", "comments": "Written by planner.", **created})
+        formats: dict[Style, Format] = {}
+        written = [_write_sheet(workbook, sheet, formats, progress) for sheet in sheets]
+        for sheet, worksheet in zip(sheets, written, strict=True):
+            if sheet.name == active:
+                worksheet.activate()
+                worksheet.set_first_sheet()
+        if functions is Functions.EMBEDDED:
+            for function in EXCEL_FUNCTIONS:
+                workbook.define_name(function.name, f"={lambda_of(function)}")
+        workbook.close()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file in the path's folder, which takes the path's place once it is whole.
+
+    Raises PlannerError where the folder or the file cannot be written.
+    """
+    path = path.resolve()
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise PlannerError(f"Cannot write into {path.parent}: {error.strerror or error}.") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        # mkstemp makes the file private; a result is as readable as any file the user makes.
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        said = "it is open in another program" if isinstance(error, PermissionError) else error.strerror or error
+        raise PlannerError(f"Cannot write {path}: {said}.") from error
+    except xlsxwriter.exceptions.FileCreateError as error:
+        raise PlannerError(f"Cannot write {path}: {error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _write_sheet(
+    workbook: _Workbook, sheet: Sheet, formats: dict[Style, Format], progress: Callable[[str], None]
+) -> Worksheet:
+    worksheet = workbook.add_worksheet(sheet.name)
+    progress(sheet.name)
+
+    def look(style: Style) -> Format:
+        if style not in formats:
+            formats[style] = workbook.add_format(_format(style))
+        return formats[style]
+
+    _set_sizes(worksheet, sheet)
+    for cell in sheet.cells:
+        _write_cell(worksheet, cell, look(cell.style))
+    _set_up_page(worksheet, sheet)
+    for rule in sheet.rules:
+        _add_rule(workbook, worksheet, rule)
+    for chart in sheet.charts:
+        _add_chart(workbook, worksheet, chart)
+    for choice in sheet.choices:
+        _add_choice(worksheet, choice)
+    for (row, column), note in sheet.notes.items():
+        worksheet.write_comment(row, column, note, {"x_scale": 1.6, "y_scale": 0.8, "author": "planner"})
+    if sheet.mark:
+        workbook.define_name(f"{on_sheet(sheet.name, MARK)}", f'="{sheet.mark}"')
+    return worksheet
+
+
+def _set_sizes(worksheet: Worksheet, sheet: Sheet) -> None:
+    for area in sheet.merges:
+        worksheet.merge_range(*area, "")
+    for column, width in sheet.widths.items():
+        worksheet.set_column(column, column, width)
+    for row, height in sheet.heights.items():
+        worksheet.set_row(row, height)
+    for row in sheet.hidden_rows:
+        worksheet.set_row(row, None, None, {"hidden": True})
+
+
+def _write_cell(worksheet: Worksheet, cell: CellOut, look: Format) -> None:
+    row, column, value = cell.row, cell.column, cell.value
+    if cell.formula:
+        worksheet.write_formula(row, column, cell.formula, look, "" if value is None else value)
+    elif value is None or value == "":
+        worksheet.write_blank(row, column, None, look)
+    elif isinstance(value, bool):
+        worksheet.write_boolean(row, column, value, look)
+    elif isinstance(value, int | float):
+        worksheet.write_number(row, column, value, look)
+    elif isinstance(value, str):
+        # As a string whatever it begins with: a name such as =HYPERLINK(...) must not become a formula.
+        worksheet.write_string(row, column, value[:_LONGEST_TEXT], look)
+    else:
+        worksheet.write_datetime(row, column, value, look)
+
+
+def _format(style: Style) -> dict[str, Any]:
+    found: dict[str, Any] = {"num_format": style.number_format, "bold": style.bold, "italic": style.italic}
+    if style.fill:
+        found |= {"bg_color": style.fill, "pattern": 1}
+    if style.colour:
+        found["font_color"] = style.colour
+    if style.underline:
+        found["underline"] = 1
+    if style.bottom:
+        found |= {"bottom": 1, "bottom_color": style.bottom}
+    if style.size:
+        found["font_size"] = style.size
+    if style.wrap:
+        found["text_wrap"] = True
+    if style.align:
+        found["align"] = style.align
+    if style.indent:
+        found["indent"] = style.indent
+    if style.top_aligned:
+        found["valign"] = "top"
+    return found
+
+
+def _set_up_page(worksheet: Worksheet, sheet: Sheet) -> None:
+    if any(sheet.freeze):
+        worksheet.freeze_panes(*sheet.freeze)
+    if sheet.filter:
+        worksheet.autofilter(*sheet.filter)
+    if sheet.tab:
+        worksheet.set_tab_color(sheet.tab)
+    if sheet.landscape:
+        worksheet.set_landscape()
+    if sheet.repeat_rows:
+        worksheet.repeat_rows(*sheet.repeat_rows)
+    if not sheet.gridlines:
+        worksheet.hide_gridlines(2)
+    if sheet.repeat_columns:
+        worksheet.repeat_columns(*sheet.repeat_columns)
+    worksheet.set_paper(_A4)
+    worksheet.fit_to_pages(max(1, math.ceil(sum(sheet.widths.values()) / _READABLE_WIDTH)), 0)
+    worksheet.set_margins(left=0.4, right=0.4, top=0.6, bottom=0.6)
+    worksheet.set_footer("&L&8&F  \u00b7  &A&R&8Page &P of &N")
+
+
+def _add_rule(workbook: _Workbook, worksheet: Worksheet, rule: Rule) -> None:
+    look: dict[str, Any] = {"bg_color": rule.fill} if rule.fill else {}
+    look |= {"font_color": rule.colour} if rule.colour else {}
+    look |= {"bold": True} if rule.bold else {}
+    # The first rule that holds decides, in every program alike.
+    options = {
+        "type": "formula",
+        "criteria": f"={rule.formula}",
+        "format": workbook.add_format(look),
+        "stop_if_true": True,
+    }
+    worksheet.conditional_format(*rule.area, options)
+
+
+_PALETTE: Final = ("#075F98", "#B3430E", "#6B4696", "#2E7D5B", "#8A6D00", "#5B6673", "#0B3954", "#A3336B")
+
+
+def _add_chart(workbook: _Workbook, worksheet: Worksheet, chart: Chart) -> None:
+    made = workbook.add_chart({"type": chart.kind})
+    for index, series in enumerate(chart.series):
+        colour = _PALETTE[index % len(_PALETTE)]
+        look: dict[str, Any] = {"fill": {"color": colour}}
+        if chart.kind == "line":
+            look = {
+                "line": {"color": colour, "width": 2},
+                "marker": {"type": "circle", "size": 5, "fill": {"color": colour}, "border": {"color": colour}},
+            }
+        made.add_series(
+            {
+                "name": [series.sheet, *series.name],
+                "categories": [series.sheet, *series.categories],
+                "values": [series.sheet, *series.values],
+                **look,
+            }
+        )
+    made.set_title({"name": chart.title, "name_font": {"size": 12, "bold": True, "color": "#0B3954"}, "overlay": False})
+    grey = {"color": "#5B6673", "bold": False}
+    made.set_x_axis({"name": chart.x_title, "name_font": grey, "num_font": {"color": "#5B6673"}})
+    made.set_y_axis(
+        {
+            "name": chart.y_title,
+            "name_font": grey,
+            "num_font": {"color": "#5B6673"},
+            "num_format": "#,##0",
+            "major_gridlines": {"visible": True, "line": {"color": "#D5DBE1"}},
+            "line": {"none": True},
+        }
+    )
+    made.set_legend({"position": "bottom", "font": {"size": 8}})
+    made.set_size({"width": 620, "height": 400})
+    worksheet.insert_chart(*chart.at, made, {"description": f"{chart.title}, {chart.y_title}"})
+
+
+def _add_choice(worksheet: Worksheet, choice: Choice) -> None:
+    worksheet.data_validation(
+        *choice.area,
+        {
+            "validate": "list",
+            "source": list(choice.values),
+            "input_title": choice.title,
+            "input_message": choice.message,
+            # The list is help, not a fence: bits per weight may be typed as well.
+            "error_type": "information",
+            "ignore_blank": True,
+        },
+    )

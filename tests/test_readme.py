@@ -1,0 +1,49 @@
+"""The README's tables, its terminal output and its Python run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import main
+from planner.resources import folder
+
+sys.path.insert(0, str(Path(__file__).parent))
+import readme
+
+TEXT = readme.README.read_text("utf-8")
+
+
+def test_tables_are_those_of_the_code():
+    assert readme.filled(TEXT) == TEXT, "run `python tests/readme.py`"
+
+
+def test_the_terminal_table_is_what_planner_prints(sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "110")
+    out = CliRunner().invoke(main, ["run", str(sample), "--no-pdf", "-o", str(tmp_path / "o.xlsx")]).stdout
+    block = re.search(r"\$ planner run workbooks/scenarios\.xlsx\n(.*?)\n\.\.\.", TEXT, re.DOTALL)[1]
+    assert [line.rstrip() for line in out.splitlines()[: len(block.splitlines())]] == block.splitlines()
+
+
+def test_the_python_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("weasyprint", exc_type=ImportError)
+    shutil.copytree(folder("workbooks"), tmp_path / "workbooks")
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "20.34"
+    assert printed[2] == "8 []"
+    assert (tmp_path / "results.xlsx").exists()
+    assert (tmp_path / "report.pdf").exists()
+
+
+def test_the_files_that_it_names_are_there():
+    root = readme.README.parent
+    for name in ("LICENSE", "CHANGELOG.md", "Makefile", "pyproject.toml", "workbooks/scenarios.xlsx"):
+        assert (root / name).exists()

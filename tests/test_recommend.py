@@ -1,0 +1,131 @@
+import dataclasses
+
+import pytest
+
+from planner.plan.evaluate import evaluate
+from planner.plan.recommend import flagged, recommend
+from planner.plan.scenario import Scenario
+
+BASE = Scenario(
+    params_b=70,
+    precision="INT8",
+    device_bandwidth_gb_s=3350,
+    devices=2,
+    device_memory_gb=80,
+    efficiency=0.85,
+    batch=8,
+    prompt_tokens=2000,
+    output_tokens=500,
+    prefill_tokens_per_sec=9000,
+)
+RATE_ONLY = {"prompt_tokens": None, "output_tokens": None, "prefill_tokens_per_sec": None}
+
+
+def results(*changes):
+    return [evaluate(dataclasses.replace(BASE, name=f"s{n}", **change)) for n, change in enumerate(changes)]
+
+
+def names(found):
+    return [result.scenario.name if result else None for result in (found.best, found.steadier)]
+
+
+def test_most_requests_per_device_win():
+    found = recommend(results({}, {"batch": 16}, {"batch": 4}))
+    assert names(found) == ["s1", None]
+    assert found.criterion == "most requests per hour per device"
+    assert found.figure == "requests_per_device_per_hour"
+    assert found.value(found.best) == found.best.requests_per_device_per_hour
+    assert (found.compared, found.slow, found.not_fitting) == (3, 0, 0)
+
+
+def test_per_device_and_not_in_total():
+    # twice the devices double the speed, but prefill stays: fewer requests for each device
+    one, two = results({"precision": "INT4"}, {"precision": "INT4", "devices": 4})
+    assert two.requests_per_hour > one.requests_per_hour
+    assert two.requests_per_device_per_hour < one.requests_per_device_per_hour
+    assert recommend([one, two]).best is one
+
+
+def test_without_request_figures_the_aggregate_rate_per_device_decides():
+    one, two = results({**RATE_ONLY}, {**RATE_ONLY, "devices": 4, "batch": 12})
+    found = recommend([one, two])
+    assert found.criterion == "highest aggregate rate per device"
+    # 6,700 x 0.85 / 70 x 8 / 2 devices = 325.43; 13,400 x 0.85 / 70 x 12 / 4 = 488.14
+    assert found.best is two
+    assert found.value(one) == pytest.approx(6700 * 0.85 / 70 * 8 / 2)
+    assert found.value(two) == pytest.approx(13_400 * 0.85 / 70 * 12 / 4)
+
+
+def test_one_row_with_request_figures_is_enough_to_rank_by_them():
+    # the row without is not compared: there is nothing to compare
+    slow, fast = results({"batch": 1}, {**RATE_ONLY, "batch": 32})
+    found = recommend([slow, fast])
+    assert found.best is slow
+    assert found.compared == 1
+    assert found.value(fast) is None
+
+
+def test_what_does_not_fit_is_set_aside():
+    found = recommend(results({"devices": 1, "precision": "INT4", "batch": 32, "device_memory_gb": 24}, {"batch": 1}))
+    assert names(found) == ["s1", None]
+    assert (found.compared, found.slow, found.not_fitting) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "qualifies"),
+    # weights 70 GB at efficiency 1 on one device: 700 GB/s give 10 tok/s exactly
+    [(700, True), (699.99, False)],
+)
+def test_reading_pace_is_kept_at_exactly_10_tokens_per_second(bandwidth, qualifies):
+    found = recommend(
+        results({"devices": 1, "device_memory_gb": None, "device_bandwidth_gb_s": bandwidth, "efficiency": 1})
+    )
+    assert (found.best is not None) == qualifies
+    assert found.slow == (0 if qualifies else 1)
+
+
+def test_none_qualifies():
+    found = recommend(results({"devices": 1, "params_b": 200}, {"device_bandwidth_gb_s": 100}))
+    assert names(found) == [None, None]
+    assert (found.compared, found.slow, found.not_fitting) == (0, 1, 1)
+    assert found.criterion == "most requests per hour per device"
+
+
+def test_what_does_not_fit_is_not_also_counted_as_slow():
+    found = recommend(results({"devices": 1, "params_b": 200, "device_bandwidth_gb_s": 100}))
+    assert (found.slow, found.not_fitting) == (0, 1)
+
+
+def test_nothing_to_compare():
+    found = recommend([])
+    assert names(found) == [None, None]
+    assert found.compared == 0
+
+
+def test_of_equals_the_first_wins():
+    found = recommend(results({}, {}, {}))
+    assert names(found) == ["s0", None]
+
+
+def test_above_batch_32_a_steadier_one_is_named_beside_the_best():
+    found = recommend(results({"batch": 64}, {"batch": 32}, {"batch": 8}))
+    assert names(found) == ["s0", "s1"]
+
+
+def test_a_best_at_batch_32_is_steady_itself():
+    assert names(recommend(results({"batch": 32}, {"batch": 8}))) == ["s0", None]
+
+
+def test_where_all_are_above_batch_32_none_is_steadier():
+    assert names(recommend(results({"batch": 64}, {"batch": 128}))) == ["s1", None]
+
+
+def test_flagged():
+    (result,) = results({"batch": 64})
+    assert flagged(result, "batch-large")
+    assert not flagged(result, "no-fit")
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = results({}, {"batch": 16}, {"batch": 64}, {"devices": 1})
+    assert names(recommend(rows)) == names(recommend(rows[::-1]))
