@@ -1,4 +1,4 @@
-"""The commands: run, check, new. Only what a command needs is loaded, so that --help answers at once."""
+"""The commands: run, check, new, functions. Only what a command needs is loaded, so that --help answers at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import __version__
+from planner.cli_functions import functions
 from planner.issues import PlannerError, Severity
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Examples:
   planner run scenarios.xlsx               scenarios.results.xlsx and scenarios.report.pdf
   planner run scenarios.xlsx --no-pdf -o out.xlsx --functions plain
   planner check scenarios.xlsx             issues only, nothing written
+  planner functions call TOKENS_PER_SEC 140 3350 85%
 """
 
 
@@ -194,6 +196,9 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
         raise PlannerError(f"{workbook} is there already; --force writes over it.")
     write_starter(workbook, SAMPLE if sample else (EXAMPLE,))
     click.echo(f"Wrote {workbook}. Fill it in, then: planner run {shlex.quote(str(workbook))}")
+
+
+main.add_command(functions)
 
 
 def _options(precisions: str, batches: str, table_limit: int) -> Options:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _LONGEST_ECHO = 40
 # Beyond these no figure of this world lies, and products of such figures still neither overflow nor vanish.
-_SMALLEST, _LARGEST = 1e-15, 1e15
+# Beyond these no figure is one of a real device or model, and products of such figures overflow.
+SMALLEST, LARGEST = 1e-15, 1e15
+_NEARLY_WHOLE = 1e-9
 
 
 class BadValueError(ValueError):
@@ -61,12 +63,6 @@ class Rule(Protocol):
     def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
         """The value that was meant; raises BadValueError."""
 
-    def excel_value(self, x: str) -> str:
-        """An Excel expression of the value meant by the argument x."""
-
-    def excel_ok(self, x: str) -> str:
-        """An Excel expression that is TRUE where the value x is accepted."""
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -80,14 +76,6 @@ class Text:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         return Understood(str(value).strip(), plain=isinstance(typed.value, str))
-
-    def excel_value(self, x: str) -> str:
-        """The argument itself."""
-        return x
-
-    def excel_ok(self, x: str) -> str:
-        """Anything is a text."""
-        return f"({x}={x})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +112,10 @@ class Number:
                 raise BadValueError(f"{column.label} is {typed.value * 100:g}%, a percentage", wanted)
             value, note = float(typed.value) * typed.header_factor, ""
             plain = typed.header_factor == 1.0
+        if self.whole and math.isfinite(value) and abs(value - round(value)) < _NEARLY_WHOLE:
+            # What a formula leaves of 8 after a division is 8.
+            plain = plain and value.is_integer()
+            value = float(round(value))
         self._check(column, value, unit, wanted)
         return Understood(value, plain, note)
 
@@ -140,7 +132,9 @@ class Number:
             if self.whole and value % 1 and "." not in shown:
                 shown = repr(value)
             raise BadValueError(f"{column.label} is {shown} {unit.symbol}".strip(), wanted)
-        if value and not _SMALLEST <= abs(value) <= _LARGEST:
+        # A thousand times the likely range is a slip of the unit, such as parameters that are not in billions.
+        largest = self.likely[1] * 1_000 if self.likely else LARGEST
+        if value and not SMALLEST <= abs(value) <= largest:
             raise BadValueError(
                 f"{column.label} is {value:g} {unit.symbol}".strip() + ", beyond any real figure", wanted
             )
@@ -165,23 +159,6 @@ class Number:
             "ambiguous",
         )
 
-    def excel_value(self, x: str) -> str:
-        """The argument itself: a formula takes numbers."""
-        return x
-
-    def excel_ok(self, x: str) -> str:
-        """Nested IFs, not AND: AND over a range would collapse it to one answer."""
-        test = "TRUE"
-        if self.whole:
-            test = f"({x}=INT({x}))"
-        if self.most is not None:
-            test = f"IF({x}<={self.most!r},{test},FALSE)"
-        if self.least is not None:
-            test = f"IF({x}>={self.least!r},{test},FALSE)"
-        if self.above is not None:
-            test = f"IF({x}>{self.above!r},{test},FALSE)"
-        return f"IF(ISNUMBER({x}),{test},FALSE)"
-
 
 def _factor(column: Column, dimension: str, written: str, wanted: str) -> float:
     if dimension in {"bandwidth", "size"} and units.means_bits(written):
@@ -196,8 +173,8 @@ def _factor(column: Column, dimension: str, written: str, wanted: str) -> float:
     return factor
 
 
-_PERCENT_FROM = 10
-_PERCENT_TO = 100
+PERCENT_FROM = 10
+MOST_PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,27 +192,19 @@ class Ratio:
                 raise BadValueError(f"{column.label} is {echo(value)}", self.accepted)
             as_typed = echo(value)
             percent = bool(found.unit)
-            value = found.values[0] / _PERCENT_TO if percent else found.values[0]
+            value = found.values[0] / MOST_PERCENT if percent else found.values[0]
         elif percent:
-            as_typed = f"{value * _PERCENT_TO:g}%"
+            as_typed = f"{value * MOST_PERCENT:g}%"
         ratio = float(value)
-        if not percent and _PERCENT_FROM <= ratio <= _PERCENT_TO:
-            ratio /= _PERCENT_TO
-        if not _SMALLEST <= ratio <= 1:
+        if not percent and PERCENT_FROM <= ratio <= MOST_PERCENT:
+            ratio /= MOST_PERCENT
+        if not SMALLEST <= ratio <= 1:
             raise BadValueError(f"{column.label} is {as_typed}", self.accepted)
         return Understood(ratio, plain=not isinstance(typed.value, str) and ratio == typed.value)
 
-    def excel_value(self, x: str) -> str:
-        """85 means 85 %."""
-        return f"IF(ISNUMBER({x}),IF({x}>={_PERCENT_FROM},{x}/{_PERCENT_TO},{x}),{x})"
 
-    def excel_ok(self, x: str) -> str:
-        """Above 0 to 1 once percent is a ratio."""
-        return f"IF(ISNUMBER({x}),IF({x}>0,({x}<=1),FALSE),FALSE)"
-
-
-_FEWEST_BITS = 1
-_MOST_BITS = 64
+FEWEST_BITS = 1
+MOST_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +220,8 @@ class PrecisionName:
             text = value.strip()
             known = catalog.find_precision(text)
             if known:
-                # A LAMBDA strips blanks from a name, but no tab, line break or no-break space.
-                return Understood(known.name, plain=all(c == " " or not c.isspace() for c in value))
+                # Plain only as planner itself spells it, so that a reference shows just the stored value.
+                return Understood(known.name, plain=value == known.name)
             found = read_quantity(text)
             if len(found.values) != 1 or units.factor_to("bits", found.unit or "bits") is None:
                 close = catalog.nearest_precisions(text)
@@ -260,25 +229,10 @@ class PrecisionName:
                 raise BadValueError(f"{column.label} is {echo(text)}, an unknown precision{hint}", self.accepted)
             value = found.values[0]
         elif typed.percent:
-            raise BadValueError(f"{column.label} is {value * _PERCENT_TO:g}%, a percentage", self.accepted)
-        if not _FEWEST_BITS <= value <= _MOST_BITS:
+            raise BadValueError(f"{column.label} is {value * MOST_PERCENT:g}%, a percentage", self.accepted)
+        if not FEWEST_BITS <= value <= MOST_BITS:
             raise BadValueError(f"{column.label} is {value:g} bits per weight", self.accepted)
         return Understood(repr(float(value)).removesuffix(".0"), plain=not isinstance(typed.value, str))
-
-    def excel_value(self, x: str) -> str:
-        """The bits of a name, by the table of known names; a number is bits already."""
-        keys = catalog.precision_keys()
-        names = ";".join(f'"{key}"' for key in keys)
-        bits = ";".join(f"{precision.bits!r}" for precision in keys.values())
-        key = f'UPPER(SUBSTITUTE(SUBSTITUTE(SUBSTITUTE({x}," ",""),"_",""),"-",""))'
-        for wildcard in "~*?":
-            # MATCH takes these for any text; no name holds a #.
-            key = f'SUBSTITUTE({key},"{wildcard}","#")'
-        return f"IF(ISNUMBER({x}),{x},IFERROR(INDEX({{{bits}}},MATCH({key},{{{names}}},0)),{x}))"
-
-    def excel_ok(self, x: str) -> str:
-        """Between one bit and a double."""
-        return f"IF(ISNUMBER({x}),IF({x}>={_FEWEST_BITS},({x}<={_MOST_BITS}),FALSE),FALSE)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +245,6 @@ class Column:
     aliases: tuple[str, ...] = ()
     default: Any = None
     decimals: int | None = None
-    short: str = ""
 
 
 def read_value(name: str, column: Column, typed: Typed) -> Understood:
@@ -308,11 +261,13 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         # A whole number of hundreds of digits is no float; it is refused like any infinite one.
         typed = dataclasses.replace(typed, value=math.inf if value > 0 else -math.inf)
+    if isinstance(column.rule, Text) and not isinstance(value, str | int | float):
+        return Understood(str(value))
     if isinstance(value, bool):
+        if isinstance(column.rule, Text):
+            return Understood(str(value).upper())
         raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", wanted)
     if isinstance(value, dt.date | dt.time | dt.timedelta):
-        if isinstance(column.rule, Text):
-            return Understood(str(value))
         raise BadValueError(f"{column.label} is a date or time ({value})", wanted)
     return column.rule.read(column, units.unit_of(name), typed)
 

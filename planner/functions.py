@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from planner import columns
+from planner import columns, guards
 from planner.formulas import memory, speed
 from planner.plan.evaluate import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
@@ -42,11 +42,14 @@ class ExcelFunction:
     name: str
     formula: Callable[..., float]
     arguments: tuple[Argument, ...]
+    # Arguments that lie one way whatever way their range lies: "down" a column or "across" a row.
+    spread: tuple[tuple[str, str], ...] = ()
+    about: str = ""
 
     @property
     def summary(self) -> str:
-        """The first line of the formula's docstring."""
-        return (self.formula.__doc__ or "").strip().splitlines()[0]
+        """What it gives: the first line of the formula's docstring, unless the function says otherwise."""
+        return self.about or (self.formula.__doc__ or "").strip().splitlines()[0]
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -113,10 +116,16 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("USABLE_BANDWIDTH_GB_S", speed.usable_bandwidth_gb_s),
     _function("WEIGHTS_MEMORY_SHARE", memory.weights_memory_share),
     _function("DEVICES_TO_HOLD", memory.devices_to_hold),
+    dataclasses.replace(
+        _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
+        spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),
+        about="Table of decode rates: weights down, bandwidths across, v = B x eta / S in each cell.",
+    ),
 )
 BY_NAME: Final[Mapping[str, ExcelFunction]] = MappingProxyType({f.name: f for f in EXCEL_FUNCTIONS})
+# The first function of a formula is the one that sheets call.
 BY_FORMULA: Final[Mapping[Callable[..., float], ExcelFunction]] = MappingProxyType(
-    {f.formula: f for f in EXCEL_FUNCTIONS}
+    {f.formula: f for f in reversed(EXCEL_FUNCTIONS)}
 )
 
 
@@ -131,9 +140,16 @@ def lambda_of(function: ExcelFunction) -> str:
     arguments = list(zip(function.arguments, function.parameters, strict=True))
     declared = [f"{'_xlop' if a.optional else '_xlpm'}.{_inside(a.name)}" for a in function.arguments]
     steps, values = [], {}
+    cells, spread = {}, dict(function.spread)
     for argument, parameter in arguments:
         given, used = f"_xlpm.{_inside(argument.name)}", f"_xlpm.{argument.name}_used"
-        meant = argument.rule.excel_value(given)
+        if argument.name in spread:
+            laid = f"_xlpm.{argument.name}_laid"
+            lies, turned = ("COLUMNS", "TOCOL") if spread[argument.name] == "down" else ("ROWS", "TOROW")
+            steps += [laid, f"IF({lies}({given})=1,{given},_xlfn.{turned}({given}))"]
+            given = laid
+        cells[parameter] = given
+        meant = guards.excel_value(argument.rule, given)
         if argument.optional:
             default = f"{argument.default:g}"
             meant = f'IF(_xlfn.ISOMITTED({given}),{default},IF({given}="",{default},{meant}))'
@@ -141,12 +157,19 @@ def lambda_of(function: ExcelFunction) -> str:
         values[parameter] = used
     body = to_excel(function.formula, values)
     for argument, parameter in reversed(arguments):
-        refusal = f'"{argument.name} is "&_xlpm.{_inside(argument.name)}&"; expected {argument.rule.accepted}"'
-        body = f"IF({argument.rule.excel_ok(values[parameter])},{body},{refusal})"
-    for argument in reversed(function.arguments):
+        refusal = f'"{argument.name} is "&{cells[parameter]}&"; expected {argument.rule.accepted}"'
+        body = f"IF({guards.excel_ok(argument.rule, values[parameter])},{body},{refusal})"
+    for argument, parameter in reversed(arguments):
         if not argument.optional:
-            body = f'IF(_xlpm.{_inside(argument.name)}="","",{body})'
+            body = f'IF({cells[parameter]}="","",{body})'
     return f"_xlfn.LAMBDA({','.join(declared)},_xlfn.LET({','.join(steps)},{body}))"
+
+
+@cache
+def lambdas() -> Mapping[str, str]:
+    """Every name that a workbook carries to calculate by itself, with its LAMBDA; the helper that they call first."""
+    own = {function.name: lambda_of(function) for function in EXCEL_FUNCTIONS}
+    return MappingProxyType({guards.NUMBER_NAME: guards.number_lambda()} | own)
 
 
 def _inside(argument: str) -> str:

@@ -1,74 +1,28 @@
-"""Rows of cells to scenarios: which sheet, which row heads it, what each cell means, and every issue at its cell."""
+"""Rows of cells to scenarios: which sheet, what each cell means, and every issue at its cell."""
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from planner import units
-from planner.columns import BadValueError, Ratio, Text, Typed, Understood, echo, read_value
+from planner.columns import BadValueError, Text, Typed, Understood, echo, read_value
+from planner.headers import Cell, Grid, Header, HeaderCell, column_letters, find_header
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 PREFERRED_SHEET: Final = "Scenarios"
-_HEADER_ROWS_SEARCHED: Final = 60
-_FEWEST_HEADERS: Final = 2
-_CLOSE_ENOUGH: Final = 0.82
 _AS_BLANK: Final = frozenset({"-", "\u2013", "\u2014", "n/a"})
-# A header that could be one device's or all devices' figure is asked about: the two differ by the device count.
-_UNDECIDED: Final = frozenset({"bandwidth", "memory bandwidth", "mem bandwidth", "hbm bandwidth", "peak bandwidth"})
 # Which absent column explains a field that a row lacks.
 _WANT: Final = MappingProxyType(
     {"weights_gb": "weights_gb", "precision": "weights_gb", "device_bandwidth_gb_s": "device_bandwidth_gb_s"}
 )
 _LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell as read: its stored value, its formula if it holds one, and how its number is shown."""
-
-    value: Any
-    formula: str = ""
-    percent: bool = False
-    error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A sheet's cells by row and column, both from 1; ``ours`` marks a result sheet of an earlier run."""
-
-    name: str
-    rows: Mapping[int, Mapping[int, Cell]]
-    ours: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderCell:
-    """A header that names a field, and the factor from its unit to the field's own."""
-
-    field: str
-    column: int
-    factor: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header row: where it is, which column holds which field, and what is wrong with it."""
-
-    row: int
-    cells: Mapping[str, HeaderCell] = field(default_factory=lambda: MappingProxyType({}))
-    issues: tuple[Issue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +41,6 @@ class ScenarioTable:
         return tuple(entry.resolution.scenario for entry in self.entries)
 
 
-def column_letters(column: int) -> str:
-    """A column's letters.
-
-    >>> column_letters(1), column_letters(28)
-    ('A', 'AB')
-    """
-    letters = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
 def read_table(grids: Iterable[Grid], sheet: str = "") -> ScenarioTable:
     """The scenario table of a workbook: the named sheet, else `Scenarios`, else the best-fitting header row.
 
@@ -116,7 +57,7 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header]:
         raise PlannerError(f"No sheet named '{sheet}'; the workbook has {', '.join(grid.name for grid in grids)}.")
     # A sheet asked for by name is read or refused; no other one takes its place.
     for candidates in (named,) if sheet else (named, grids):
-        scored = [(len(header.cells), grid, header) for grid in candidates if (header := _find_header(grid))]
+        scored = [(len(header.cells), grid, header) for grid in candidates if (header := find_header(grid))]
         if scored:
             _, grid, header = max(scored, key=lambda item: item[0])
             return grid, header
@@ -125,159 +66,6 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header]:
         f"{where} row of headers that planner knows, such as {header_of('name')}, {header_of('params_b')}, "
         f"{header_of('precision')}, {header_of('device_bandwidth_gb_s')}. `planner new FILE.xlsx` writes a starter."
     )
-
-
-def _find_header(grid: Grid) -> Header | None:
-    """The row, among the first ones, whose texts name the most fields."""
-    best: Header | None = None
-    for row in sorted(grid.rows)[:_HEADER_ROWS_SEARCHED]:
-        header = _read_header(grid, row)
-        # A header that is asked about counts as well, so that 'Weights (GB) | Bandwidth (GB/s)' is asked about.
-        asked = sum(issue.severity is Severity.ERROR for issue in header.issues)
-        if (
-            header.cells
-            and len(header.cells) + asked >= _FEWEST_HEADERS
-            and (best is None or len(header.cells) > len(best.cells))
-        ):
-            best = header
-    return best
-
-
-def normalise(text: str) -> str:
-    """A header as it is compared: lower case, marks as blanks, blanks as one.
-
-    >>> normalise(" Bandwidth_per  device ")
-    'bandwidth per device'
-    """
-    return " ".join(re.sub(r"[^\w%η]+|_", " ", text.casefold()).split())
-
-
-@cache
-def known_headers() -> Mapping[str, str]:
-    """Every header that names a field: label, alias and Python name, as compared by :func:`normalise`."""
-    found: dict[str, str] = {}
-    for name, column in COLUMNS.items():
-        for text in (column.label, name, *column.aliases):
-            bare, _ = split_unit(text)
-            found.setdefault(normalise(bare), name)
-            found.setdefault(normalise(text), name)
-    return MappingProxyType(found)
-
-
-def split_unit(text: str) -> tuple[str, str]:
-    """A header and the unit in brackets behind it.
-
-    >>> split_unit("Bandwidth per device (TB/s)")
-    ('Bandwidth per device', 'TB/s')
-    """
-    match = re.fullmatch(r"(.*?)\s*[(\[]([^()\[\]]*)[)\]]\s*", text, re.DOTALL)
-    return (match[1], match[2].strip()) if match else (text, "")
-
-
-def _match(text: str) -> tuple[str | None, str]:
-    """The field that a header names, and the unit that it gives."""
-    if text in COLUMNS:
-        return text, ""
-    if _undecided(text):
-        return None, ""
-    bare, unit = split_unit(text)
-    known = known_headers()
-    name = known.get(normalise(bare)) or known.get(normalise(text))
-    if name or unit:
-        return name, unit
-    words = bare.split()
-    # 'Weights GB' and 'Bandwidth per device, GB/s' give their unit without brackets.
-    if len(words) > 1 and units.dimension_of(words[-1]):
-        return known.get(normalise(" ".join(words[:-1]))), words[-1]
-    return None, ""
-
-
-def _undecided(text: str) -> bool:
-    """Whether a header, its unit aside, could be one device's figure or all devices' together."""
-    bare, _ = split_unit(text)
-    words = bare.split()
-    if len(words) > 1 and units.dimension_of(words[-1]):
-        bare = " ".join(words[:-1])
-    return normalise(bare) in _UNDECIDED
-
-
-def _read_header(grid: Grid, row: int) -> Header:
-    cells: dict[str, HeaderCell] = {}
-    issues: list[Issue] = []
-    for column, cell in sorted(grid.rows[row].items()):
-        if not isinstance(cell.value, str) or not cell.value.strip() or cell.error:
-            continue
-        text = " ".join(cell.value.split())
-        place: dict[str, Any] = {"sheet": grid.name, "cell": f"{column_letters(column)}{row}", "row": row}
-        name, unit = _match(text)
-        if name is None:
-            issues += _unknown(text, place)
-        elif name in cells:
-            first = f"{column_letters(cells[name].column)}{row}"
-            issues.append(
-                Issue(
-                    severity=Severity.ERROR,
-                    code="header",
-                    field=name,
-                    problem=f"{echo(text)} is a second column of {COLUMNS[name].label}; the one at {first} is used",
-                    accepted="one column of each kind",
-                    **place,
-                )
-            )
-        else:
-            factor = _header_factor(name, unit)
-            if factor is None:
-                issues.append(
-                    Issue(
-                        severity=Severity.ERROR,
-                        code="header",
-                        field=name,
-                        problem=f"{echo(text)} is in {unit}, which is no unit of {COLUMNS[name].label}",
-                        accepted=header_of(name),
-                        **place,
-                    )
-                )
-                continue
-            cells[name] = HeaderCell(name, column, factor)
-    return Header(row, MappingProxyType(cells), tuple(issues))
-
-
-def _header_factor(name: str, unit: str) -> float | None:
-    """The factor that a header's unit means for the plain numbers below it, None where it is no unit of the field."""
-    own = units.unit_of(name)
-    if not unit or not own.dimension or isinstance(COLUMNS[name].rule, Ratio | Text):
-        return 1.0
-    return units.factor_to(own.dimension, unit)
-
-
-def _unknown(text: str, place: dict[str, Any]) -> list[Issue]:
-    """What to say of a header that names no field: nothing, unless it nearly does."""
-    if _undecided(text):
-        return [
-            Issue(
-                severity=Severity.ERROR,
-                code="header",
-                field="device_bandwidth_gb_s",
-                problem=f"{echo(text)} may be one device's bandwidth or all devices' together",
-                accepted=f"{header_of('device_bandwidth_gb_s')} or {header_of('bandwidth_gb_s')}",
-                **place,
-            )
-        ]
-    plain = normalise(split_unit(text)[0])
-    close = difflib.get_close_matches(plain, known_headers(), n=1, cutoff=_CLOSE_ENOUGH)
-    if not close:
-        return []
-    name = known_headers()[close[0]]
-    return [
-        Issue(
-            severity=Severity.WARNING,
-            code="header",
-            field=name,
-            problem=f"{echo(text)} is no column that planner knows, so it is not read",
-            advice=f"Did you mean {header_of(name)}?",
-            **place,
-        )
-    ]
 
 
 def _read_rows(grid: Grid, header: Header) -> ScenarioTable:
@@ -420,13 +208,10 @@ def _understand(name: str, cell: Cell, head: HeaderCell) -> Understood:
             "a value; open the workbook in Excel and save it, or type the value",
             "no-value",
         )
+    if cell.error and isinstance(column.rule, Text):
+        return Understood(str(cell.value), note=f"{column.label} is {cell.value}, an error of the workbook")
     if cell.error:
         raise BadValueError(
             f"{column.label} is {cell.value}, an error of the workbook", column.rule.accepted, "cell-error"
         )
     return read_value(name, column, Typed(cell.value, cell.percent, head.factor))
-
-
-def count_by_severity(issues: Iterable[Issue]) -> Counter[Severity]:
-    """How many issues there are of each severity."""
-    return Counter(issue.severity for issue in issues)

@@ -1,6 +1,6 @@
-"""From a formula's own Python source to Excel: a LAMBDA's body, or arithmetic on cells.
+"""From a formula's own Python source to Excel (a LAMBDA's body, or arithmetic on cells) and to arrays.
 
-One translation serves both, with other texts in place of the parameters. Every sub-expression is
+One translation serves both forms in Excel, with other texts in place of the parameters. Every sub-expression is
 parenthesised, since Excel reads ``-2^2`` as 4; ``min``, ``max`` and conditions become IF, since MIN
 and AND collapse a range to one value.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import textwrap
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,71 @@ class _Translator:
 
     def refuse(self, node: ast.expr) -> UntranslatableError:
         return UntranslatableError(f"{self.formula.__name__}: no Excel counterpart for {ast.unparse(node)}")
+
+
+def to_array(formula: Callable[..., float]) -> Callable[..., Any]:
+    """A formula over numpy arrays, whose shapes broadcast: conditions choose element by element.
+
+    Raises UntranslatableError as :func:`to_excel` does.
+
+    >>> from planner.formulas.speed import ceiling_tokens_per_sec
+    >>> import numpy as np
+    >>> to_array(ceiling_tokens_per_sec)(np.array([[70.0], [140.0]]), np.array([[1400.0, 2800.0]])).tolist()
+    [[20.0, 40.0], [10.0, 20.0]]
+    """
+    expression = _expression(formula)
+    parameters = list(inspect.signature(formula).parameters)
+    # Once as text, so that what cannot be translated is refused before the first call.
+    to_excel(formula, {name: name for name in parameters})
+
+    def over_arrays(*values: Any) -> Any:
+        return _Arrays(formula, dict(zip(parameters, values, strict=True))).of(expression)
+
+    return over_arrays
+
+
+_OPERATE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class _Arrays:
+    """A formula's expression worked out over arrays; it has passed :class:`_Translator`, so every node is known."""
+
+    def __init__(self, formula: Callable[..., float], values: dict[str, Any]) -> None:
+        self.names: dict[str, Any] = getattr(formula, "__globals__", {})
+        self.values = values
+
+    def of(self, node: ast.expr) -> Any:
+        import numpy as np  # noqa: PLC0415  a tenth of a second that only a call should pay
+
+        match node:
+            case ast.Constant(value=number):
+                return number
+            case ast.Name(id=name):
+                return self.values[name] if name in self.values else self.names[name]
+            case ast.UnaryOp(operand=operand):
+                return -self.of(operand)
+            case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+                return _OPERATE[type(op)](self.of(left), self.of(right))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return np.where(self.of(test), self.of(body), self.of(orelse))
+            case ast.Call(func=ast.Name(id="min" | "max" as name), args=[a, b]):
+                return (np.minimum if name == "min" else np.maximum)(self.of(a), self.of(b))
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return to_array(self.names[name])(*(self.of(arg) for arg in args))
+        raise AssertionError(ast.dump(node))
 
 
 def _number(value: float) -> str:

@@ -70,10 +70,24 @@ def _sizes(ending: str) -> dict[str, float]:
 # A bit is not a byte: `Gb/s` never reaches this table, see `means_bits`.
 SPELLINGS: Final = MappingProxyType(
     {
-        "size": _sizes("") | {"gigabytes": 1.0, "gigabyte": 1.0, "terabytes": 1e3, "terabyte": 1e3},
-        "bandwidth": _sizes("/s") | _sizes("ps") | _sizes("/sec"),
+        "size": _sizes("")
+        | {"gbytes": 1.0, "gbyte": 1.0, "tbytes": 1e3, "mbytes": 1e-3}
+        | {"gigabytes": 1.0, "gigabyte": 1.0, "terabytes": 1e3, "terabyte": 1e3},
+        "bandwidth": _sizes("/s") | _sizes("ps") | _sizes("/sec") | _sizes("/second"),
         "rate": dict.fromkeys(
-            ("tok/s", "tokens/s", "token/s", "toks/s", "t/s", "tps", "tok/sec", "tokens/sec", "tokenspersecond"),
+            (
+                "tok/s",
+                "tokens/s",
+                "token/s",
+                "toks/s",
+                "t/s",
+                "tps",
+                "tok/sec",
+                "token/sec",
+                "tokens/sec",
+                "tokens/second",
+                "tokenspersecond",
+            ),
             1.0,
         ),
         "tokens": dict.fromkeys(("tokens", "token", "tok", "toks"), 1.0),
@@ -97,7 +111,8 @@ SPELLINGS: Final = MappingProxyType(
 )
 
 
-_BITS: Final = re.compile(r"[KMGTP]i?b(/s|ps|/sec)?")
+# Lower-case gbps is the networks' gigabits as often as anybody's gigabytes.
+_BITS: Final = re.compile(r"[KMGTP]i?b(/s|ps|/sec|/second)?|[kmgtp]bps")
 
 
 def means_bits(spelling: str) -> bool:

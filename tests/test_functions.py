@@ -9,13 +9,18 @@ import pytest
 
 from planner import catalog
 from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
+from planner.for_excel import for_excel
 from planner.formulas import memory, speed
-from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, plain_text
+from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, lambdas, plain_text
+from planner.guards import excel_ok, precision_lookup
 from planner.plan.evaluate import FORMULAS
 from planner.units import BARE
 from planner.workbook.write import _Workbook
 
 A_FUNCTION = pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda function: function.name)
+# Those that lay ranges out give a table: see below.
+ONE_BY_ONE = [function for function in EXCEL_FUNCTIONS if not function.spread]
+ONE_OF_THEM = pytest.mark.parametrize("function", ONE_BY_ONE, ids=lambda function: function.name)
 LETTERS = "ABCDEF"
 
 
@@ -41,6 +46,7 @@ def test_these_signatures_are_a_promise():
         "USABLE_BANDWIDTH_GB_S(bandwidth_gb_s, efficiency)",
         "WEIGHTS_MEMORY_SHARE(weights_gb, device_memory_gb, devices)",
         "DEVICES_TO_HOLD(weights_gb, device_memory_gb, usable_share)",
+        "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
 
@@ -53,7 +59,9 @@ def test_every_equation_has_its_function_and_every_figure_its_equation():
     }
     assert set(BY_FORMULA) == equations
     assert set(FORMULAS.values()) < equations
-    assert len(BY_NAME) == len(BY_FORMULA) == len(EXCEL_FUNCTIONS)
+    assert len(BY_NAME) == len(EXCEL_FUNCTIONS)
+    # SPEED_TABLE lays TOKENS_PER_SEC out; a sheet calls the latter.
+    assert BY_FORMULA[speed.tokens_per_sec].name == "TOKENS_PER_SEC"
 
 
 @A_FUNCTION
@@ -62,7 +70,7 @@ def test_a_function_is_named_as_excel_allows_and_documented(function):
     # A1 to XFD1048576 and R1C1 would be cells.
     assert not re.fullmatch(r"[A-Z]{1,3}\d+|R\d*C\d*", function.name)
     assert function.summary.endswith(".")
-    assert function.summary in inspect.getdoc(function.formula)
+    assert function.about or function.summary in inspect.getdoc(function.formula)
     optional = [argument.optional for argument in function.arguments]
     assert optional == sorted(optional), "optional arguments stand last"
 
@@ -89,19 +97,61 @@ class Refused(Exception):  # noqa: N818  the name says what happens
     pass
 
 
+# What a text means as an argument: a plain number is one, with a unit or with two readings it is none.
+TEXTS = {
+    "16": 16,
+    " 16 ": 16,
+    "+16": 16,
+    "1,5": 1.5,
+    "0,85": 0.85,
+    "0.850": 0.85,
+    "-3": -3,
+    "1 400": 1400,
+    "3.5": 3.5,
+    "": None,
+    " ": None,
+    ".": None,
+    "-": None,
+    "abc": None,
+    "3,350": None,
+    "3.350": None,
+    "1.2.3": None,
+    "1-2": None,
+    "1e3": None,
+    "16 GB": None,
+    "FP17": None,
+    "FP*": None,
+    "?NT8": None,
+    "~": None,
+    "85%": None,
+    "85 %": None,
+    "0,5%": None,
+    "1500%": None,
+    "%": None,
+    "inf": None,
+    "nan": None,
+}
+PERCENT = {"85%": 0.85, "85 %": 0.85, "0,5%": 0.005}
+
+
 def meaning(argument, value):
     """The number that an argument means; raises Refused with what the LAMBDA says."""
-    rule = argument.rule
-    if isinstance(value, str) and isinstance(rule, PrecisionName) and catalog.find_precision(value):
-        return catalog.find_precision(value).bits
-    # In a formula a text is no number, whatever it holds: Excel's own functions refuse it too.
-    if isinstance(value, bool | str):
-        said = str(value).upper() if isinstance(value, bool) else value
+    rule, given = argument.rule, value
+    if isinstance(value, str):
+        named = catalog.find_precision(value) if isinstance(rule, PrecisionName) else None
+        of_text = PERCENT | TEXTS if not isinstance(rule, Ratio) else TEXTS | PERCENT
+        value = named.bits if named else of_text[value]
+    if value is None or isinstance(value, bool):
+        said = str(given).upper() if isinstance(given, bool) else given
         raise Refused(f"{argument.name} is {said}; expected {rule.accepted}")
+    if isinstance(rule, Ratio) and given in PERCENT:
+        # a percentage is the ratio already
+        return value
     try:
         understood = rule.read(Column(argument.name), BARE, Typed(value)).value
     except BadValueError:
-        raise Refused(f"{argument.name} is {value:g}; expected {rule.accepted}") from None
+        said = given if isinstance(given, str) else f"{given:g}"
+        raise Refused(f"{argument.name} is {said}; expected {rule.accepted}") from None
     return float(understood)
 
 
@@ -125,31 +175,7 @@ GOOD = {
         ["FP16", "fp8", "int 4", "q4_k_m", "Q4-K-M", "half", "4 bit", " awq ", 16, 4.85, 1, 64, 6.5625]
     ),
 }
-BAD = (
-    0,
-    -1,
-    -0.5,
-    -85,
-    1.2,
-    5,
-    9.5,
-    850,
-    0.5,
-    65,
-    2.5,
-    True,
-    False,
-    "",
-    "abc",
-    "85%",
-    "1,5",
-    "16",
-    "FP17",
-    "FP*",
-    "?NT8",
-    "~",
-    " ",
-)
+BAD = (0, -1, -0.5, -85, 1.2, 5, 9.5, 850, 0.5, 65, 2.5, True, False, *TEXTS)
 
 
 def draw(rng, argument):
@@ -178,8 +204,8 @@ def evaluate(path):
 
 def new_workbook(path):
     workbook = _Workbook(str(path))
-    for function in EXCEL_FUNCTIONS:
-        workbook.define_name(function.name, f"={lambda_of(function)}")
+    for name, text in lambdas().items():
+        workbook.define_name(name, f"={text}")
     return workbook
 
 
@@ -193,7 +219,7 @@ def called(tmp_path_factory):
     path = tmp_path_factory.mktemp("functions") / "calls.xlsx"
     rows = {}
     with new_workbook(path) as workbook:
-        for function in EXCEL_FUNCTIONS:
+        for function in ONE_BY_ONE:
             # 31 characters are the longest name of a sheet.
             sheet = workbook.add_worksheet(function.name[:31])
             count = len(function.arguments)
@@ -210,7 +236,7 @@ def called(tmp_path_factory):
                 sheet.write_formula(row, 20, "=" + plain_text(function.formula, bind))
     model = evaluate(path)
     found = {}
-    for index, function in enumerate(EXCEL_FUNCTIONS):
+    for index, function in enumerate(ONE_BY_ONE):
         fewest = sum(not argument.optional for argument in function.arguments)
         found[function] = [
             (
@@ -226,21 +252,22 @@ def called(tmp_path_factory):
     return found
 
 
-@A_FUNCTION
+@ONE_OF_THEM
 def test_a_lambda_gives_what_python_gives(function, called):
     kinds = set()
     for values, by_count, _ in called[function]:
         for used, value in by_count.items():
             wanted = expected(function, values[:used])
             kinds.add("number" if isinstance(wanted, float) else "refusal" if wanted else "empty")
-            if isinstance(wanted, str):
-                assert value == wanted, values[:used]
-            else:
-                assert value == pytest.approx(wanted, rel=1e-9), values[:used]
+            for host in (value, for_excel(function)(*values[:used])):
+                if isinstance(wanted, str):
+                    assert host == wanted, values[:used]
+                else:
+                    assert host == pytest.approx(wanted, rel=1e-9), values[:used]
     assert kinds == {"number", "refusal", "empty"}
 
 
-@A_FUNCTION
+@ONE_OF_THEM
 def test_plain_arithmetic_gives_what_python_gives(function, called):
     compared = 0
     for values, _, value in called[function]:
@@ -341,14 +368,14 @@ def looked_up(tmp_path_factory):
         for spelling in (precision.name, *precision.aliases)
         for written in (spelling, spelling.lower(), f" {spelling} ", spelling.replace("_", "-"))
     ]
-    spellings += ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "16", "", "FP\u00a016", '"', "#"]
+    spellings += ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "", "FP\u00a016", '"', "#"]
     path = tmp_path_factory.mktemp("functions") / "precisions.xlsx"
     with new_workbook(path) as workbook:
         sheet = workbook.add_worksheet("Precisions")
         for row, spelling in enumerate(spellings):
             sheet.write_string(row, 0, spelling)
             sheet.write_formula(row, 1, f"=BITS_PER_WEIGHT(A{row + 1})")
-            sheet.write_formula(row, 2, f"={PrecisionName().excel_value(f'A{row + 1}')}")
+            sheet.write_formula(row, 2, "=" + precision_lookup(f"A{row + 1}", f"A{row + 1}"))
     model = evaluate(path)
     return {
         spelling: (model.get_cell_value(0, row + 1, 2), model.get_cell_value(0, row + 1, 3))
@@ -364,10 +391,38 @@ def test_a_lambda_knows_every_spelling_of_every_precision(looked_up):
 
 
 @pytest.mark.parametrize(
-    "spelling", ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "16", "FP\u00a016", '"', "#"]
+    "spelling", ["FP17", "FP*", "F*6", "?P16", "*", "?", "~", "FP16~", "FP16*", "~*", "FP\u00a016", '"', "#"]
 )
 def test_a_lambda_knows_no_other_spelling_wildcards_included(spelling, looked_up):
     # Excel's MATCH takes * and ? for any text: 'FP*' must not become FP32.
     refused, value = looked_up[spelling]
     assert refused == f"precision is {spelling}; expected {PrecisionName().accepted}"
     assert value == spelling
+
+
+@pytest.mark.parametrize(
+    ("rule", "guard"),
+    [
+        (
+            Number(above=0, least=1, most=9, whole=True),
+            "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,IF(x>=1,IF(x<=9,(x=INT(x)),FALSE),FALSE),FALSE),FALSE),"
+            "FALSE),FALSE)",
+        ),
+        (Number(above=0), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,TRUE,FALSE),FALSE),FALSE),FALSE)"),
+        (Number(), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,TRUE,FALSE),FALSE),FALSE)"),
+        (Ratio(), "IF(ISNUMBER(x),IF(x>=1E-15,(x<=1),FALSE),FALSE)"),
+        (PrecisionName(), "IF(ISNUMBER(x),IF(x>=1,(x<=64),FALSE),FALSE)"),
+    ],
+)
+def test_every_limit_is_guarded_in_excel_without_and(rule, guard):
+    # AND over a range would collapse it to one answer.
+    assert excel_ok(rule, "x") == guard
+
+
+def test_the_speed_table_lies_weights_down_and_bandwidths_across_whatever_way_they_are_given():
+    # 1,008 / 14 = 72.0; 3,350 / 14 = 239.3; 1,008 / 140 = 7.2; 3,350 / 140 = 23.9
+    table = for_excel(BY_NAME["SPEED_TABLE"])
+    wanted = [["72.0", "239.3"], ["7.2", "23.9"]]
+    for weights in ([[14, 140]], [[14], [140]]):
+        for bandwidths in ([[1008, 3350]], [[1008], [3350]]):
+            assert [[f"{rate:.1f}" for rate in row] for row in table(weights, bandwidths)] == wanted

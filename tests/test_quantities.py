@@ -53,6 +53,7 @@ GROUPING = "a point or comma that may group thousands or start decimals"
         ("1E3 GB/s", 1000, "GB/s"),
         ("1e+3", 1000, ""),
         ("2.5e-3", 0.0025, ""),
+        ("1,234.5e2", 123450, ""),
         ("+5", 5, ""),
         ("-5", -5, ""),
         ("\u22125", -5, ""),

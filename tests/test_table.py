@@ -2,24 +2,17 @@
 
 import datetime as dt
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.headers import Cell, Grid, column_letters, known_headers, normalise, split_unit
 from planner.issues import PlannerError, Severity
 from planner.plan.evaluate import evaluate_resolved
 from planner.plan.scenario import COLUMNS, header_of
-from planner.table import (
-    Cell,
-    Grid,
-    column_letters,
-    count_by_severity,
-    known_headers,
-    normalise,
-    read_table,
-    split_unit,
-)
+from planner.table import read_table
 
 ERROR = "#REF!"
 RATIO = "a ratio above 0 to 1, or 10 to 100 for percent"
@@ -86,7 +79,6 @@ BAD = [
     ("batch", True, "Batch is TRUE, a truth value; expected a whole number of at least 1."),
     ("efficiency", False, f"Efficiency is FALSE, a truth value; expected {RATIO}."),
     ("precision", True, f"Precision is TRUE, a truth value; expected {PRECISION}."),
-    ("name", True, "Scenario is TRUE, a truth value; expected text."),
     # errors of the workbook
     (
         "batch",
@@ -99,7 +91,6 @@ BAD = [
         Cell("#DIV/0!", "=1/0", error=True),
         f"Efficiency is #DIV/0!, an error of the workbook; expected {RATIO}.",
     ),
-    ("name", Cell("#NAME?", error=True), "Scenario is #NAME?, an error of the workbook; expected text."),
     # dates and times, which Excel makes of 3-5 or 8:00
     ("batch", dt.date(2026, 3, 5), "Batch is a date or time (2026-03-05); expected a whole number of at least 1."),
     (
@@ -127,7 +118,6 @@ BAD = [
     ("devices", -2, "Devices is -2; expected a whole number of at least 1."),
     ("devices", 0, "Devices is 0; expected a whole number of at least 1."),
     ("batch", 0.5, "Batch is 0.5; expected a whole number of at least 1."),
-    ("batch", 8.000000000000002, "Batch is 8.000000000000002; expected a whole number of at least 1."),
     ("prompt_tokens", 2000.5, "Prompt is 2,000.5 tokens; expected a whole number of at least 1 (tokens)."),
     ("output_tokens", 0, "Output is 0 tokens; expected a whole number of at least 1 (tokens)."),
     ("batch", math.inf, "Batch is inf; expected a whole number of at least 1."),
@@ -363,7 +353,7 @@ def test_only_cells_that_hold_just_the_value_are_plain():
         ]
     )
     assert [sorted(entry.origin.plain) for entry in table.entries] == [
-        ["name", "params_b", "precision"],
+        ["name", "params_b"],
         ["devices", "efficiency", "name"],
     ]
 
@@ -465,11 +455,28 @@ def test_a_bandwidth_that_could_be_one_devices_or_all_devices_is_asked_about(hea
     table = read_table([grid(["Name", "Weights (GB)", "Devices", header], ["a", 140, 2, 3350])])
     typed = " ".join(header.split())
     assert said(table) == [
-        f"Scenarios!D1: '{typed}' may be one device's bandwidth or all devices' together; expected {EITHER}.",
+        f"Scenarios!D1: '{typed}' may be one device's bandwidth or all devices' together, so it is not read; expected {EITHER}.",
         f"Scenarios!A1: The headers name no column for bandwidth; expected {EITHER}.",
     ]
     assert table.entries == ()
     assert [skipped.name for skipped in table.skipped] == ["a"]
+
+
+def test_an_undecided_memory_costs_only_the_fit_mark():
+    table = read_table([grid(["Name", "Weights (GB)", "Aggregate bandwidth", "Memory (GB)"], ["a", 140, 3350, 80])])
+    assert said(table)[0] == (
+        "Scenarios!D1: 'Memory (GB)' may be one device's memory or all devices' together, so it is not read; expected "
+        "Memory per device (GB)."
+    )
+    assert len(table.entries) == 1
+
+
+def test_an_error_or_a_truth_value_in_a_text_column_costs_nothing():
+    table = read_table(
+        [grid(["Name", "Weights", "Aggregate bandwidth", "Notes"], [Cell(ERROR, error=True), 140, 3350, True])]
+    )
+    assert [(s.name, s.notes) for s in table.scenarios] == [(ERROR, "TRUE")]
+    assert "Scenarios!A2: Scenario is #REF!, an error of the workbook." in said(table)
 
 
 def test_an_undecided_bandwidth_is_asked_about_in_the_smallest_sheet_too():
@@ -502,7 +509,9 @@ def test_a_near_miss_is_not_read_and_the_right_header_suggested(header, suggeste
     assert len(table.entries) == 1
 
 
-@pytest.mark.parametrize("header", ["Cost", "Owner", "Date", "GB", "(GB)", "Comment of Bob", 2026, True, "", "   "])
+@pytest.mark.parametrize(
+    "header", ["Cost", "Owner", "Batch owner", "Date", "GB", "(GB)", "Comment of Bob", 2026, True, "", "   "]
+)
 def test_other_columns_are_left_alone(header):
     table = read_table([grid(["Name", header, "Weights", "Aggregate bandwidth"], ["a", "anything", 140, 3350])])
     assert said(table, Severity.ERROR) == said(table, Severity.WARNING) == []
@@ -672,7 +681,7 @@ def test_every_issue_is_found_in_one_pass_and_good_rows_run():
     assert [issue.where for issue in table.issues] == ["Scenarios!F1"] + [
         f"Scenarios!{column}{row}" for row in (3, 4) for column in "BCDE"
     ]
-    counts = count_by_severity(table.issues)
+    counts = Counter(issue.severity for issue in table.issues)
     assert (counts[Severity.ERROR], counts[Severity.WARNING], counts[Severity.NOTE]) == (8, 1, 0)
 
 

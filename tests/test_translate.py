@@ -5,12 +5,13 @@ import math
 import random
 
 import ironcalc
+import numpy as np
 import pytest
 import xlsxwriter
 
 from planner.formulas import memory, speed
 from planner.functions import EXCEL_FUNCTIONS
-from planner.translate import UntranslatableError, to_excel
+from planner.translate import UntranslatableError, to_array, to_excel
 
 SCALE = 3
 NEGATIVE = -5
@@ -393,3 +394,23 @@ def computed(tmp_path_factory):
 def test_the_translation_computes_what_the_formula_computes(formula, computed):
     for arguments, value in computed[formula]:
         assert value == pytest.approx(formula(*arguments), rel=1e-9, abs=1e-9), arguments
+
+
+@pytest.mark.parametrize(
+    "formula", [*ARITHMETIC, *dict.fromkeys(function.formula for function in EXCEL_FUNCTIONS)], ids=lambda f: f.__name__
+)
+def test_over_arrays_the_formula_computes_what_it_computes_one_by_one(formula, computed):
+    rows = [arguments for arguments, _ in computed[formula]]
+    found = to_array(formula)(*np.array(rows).T)
+    assert found.tolist() == pytest.approx([formula(*arguments) for arguments in rows], rel=1e-12)
+
+
+def test_arrays_broadcast_as_ranges_do():
+    # weights down, bandwidths across
+    found = to_array(speed.ceiling_tokens_per_sec)(np.array([[70.0], [140.0]]), np.array([[1400.0, 2800.0]]))
+    assert found.tolist() == [[20, 40], [10, 20]]
+
+
+def test_what_excel_cannot_say_is_refused_for_arrays_too():
+    with pytest.raises(UntranslatableError, match="modulo: no Excel counterpart"):
+        to_array(modulo)

@@ -273,8 +273,9 @@ def test_memory_fills_a_column_that_had_none():
     for scenarios in ((without, with_memory), (with_memory, without)):
         assert table_of(*scenarios).columns[-1].memory_gb == 192
     assert table_of(without).columns[-1].memory_gb is None
-    # what is known of a standard device stays
-    assert table_of(dataclasses.replace(with_memory, bandwidth_gb_s=3350)).columns[-1].memory_gb == 80
+    # a device of the same bandwidth and another memory is another device
+    both = table_of(dataclasses.replace(with_memory, bandwidth_gb_s=3350)).columns
+    assert [(column.bandwidth_gb_s, column.memory_gb) for column in both[-2:]] == [(3350, 80), (3350, 192)]
 
 
 def test_the_table_is_cut_at_its_limit_and_says_by_how_much():

@@ -209,9 +209,7 @@ class Result:
     usable_bandwidth_gb_s: Annotated[float | None, Column("Usable bandwidth", POSITIVE, "Bandwidth x efficiency.")] = (
         None
     )
-    tokens_per_sec: Annotated[
-        float | None, Column("Per stream", POSITIVE, "Decode rate of one stream.", short="Per stream")
-    ] = None
+    tokens_per_sec: Annotated[float | None, Column("Per stream", POSITIVE, "Decode rate of one stream.")] = None
     ceiling_tokens_per_sec: Annotated[
         float | None, Column("Ceiling per stream", POSITIVE, "Decode rate of one stream at efficiency 1.")
     ] = None

@@ -137,17 +137,27 @@ _STANDARD_COLUMNS: Final = (
 def speed_table(results: Sequence[Result], limit: int = TABLE_LIMIT) -> SpeedTable:
     """The speed table of the scenarios' weights and bandwidths beside the standard ones, up to a limit each way."""
     rows = {row.weights_gb: row for row in _STANDARD_ROWS}
-    columns = {(column.bandwidth_gb_s, 1.0): column for column in _STANDARD_COLUMNS}
+    columns = list(_STANDARD_COLUMNS)
     for result in results:
         row, column = _row_of(result), _column_of(result)
         rows.setdefault(row.weights_gb, row)
-        known = columns.setdefault((column.bandwidth_gb_s, column.devices), column)
-        if known.memory_gb is None and column.memory_gb is not None:
-            columns[column.bandwidth_gb_s, column.devices] = column
+        _add_column(columns, column)
     kept_rows = sorted(list(rows.values())[:limit], key=lambda row: row.weights_gb)
-    kept_columns = sorted(list(columns.values())[:limit], key=lambda column: (column.bandwidth_gb_s, column.devices))
+    kept_columns = sorted(columns[:limit], key=lambda column: (column.bandwidth_gb_s, column.devices))
     left_out = len(rows) - len(kept_rows) + len(columns) - len(kept_columns)
     return SpeedTable(tuple(kept_rows), tuple(kept_columns), left_out)
+
+
+def _add_column(columns: list[TableColumn], new: TableColumn) -> None:
+    """Add a column unless it stands there: the same bandwidth from as many devices, of the same memory where known."""
+    for index, old in enumerate(columns):
+        if (old.bandwidth_gb_s, old.devices) == (new.bandwidth_gb_s, new.devices):
+            if new.memory_gb in {None, old.memory_gb}:
+                return
+            if old.memory_gb is None:
+                columns[index] = new
+                return
+    columns.append(new)
 
 
 def _row_of(result: Result) -> TableRow:

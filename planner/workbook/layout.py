@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from planner.headers import column_letters
 from planner.issues import quoted_sheet
-from planner.table import column_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

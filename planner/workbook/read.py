@@ -20,9 +20,10 @@ from openpyxl.utils import FORMULAE, get_column_letter
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 
+from planner.headers import Cell, Grid
 from planner.issues import PlannerError
 from planner.plan.study import Source
-from planner.table import Cell, Grid, ScenarioTable, read_table
+from planner.table import ScenarioTable, read_table
 from planner.workbook.layout import MARK, CellOut, Sheet, Style
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def read_workbook(path: str | Path) -> ReadWorkbook:
     Raises PlannerError, with the cure, where it cannot be read.
     """
     path = Path(path)
-    data = _bytes_of(path)
-    _refuse_other_kinds(path, data)
+    data = checked_bytes(path)
     try:
         # openpyxl warns of features it leaves out; nothing is saved from what it loads, so nothing is lost.
         with warnings.catch_warnings():
@@ -101,6 +101,16 @@ def read_workbook(path: str | Path) -> ReadWorkbook:
     if not values.sheetnames:
         raise PlannerError(f"{path} shows no sheets, as a Strict Open XML file does; save it as plain .xlsx.")
     return ReadWorkbook(path, hashlib.sha256(data).hexdigest(), formulas, values)
+
+
+def checked_bytes(path: Path) -> bytes:
+    """A workbook's bytes, once they are known to be an .xlsx or .xlsm package of a sane size.
+
+    Raises PlannerError, with the cure, where they are not.
+    """
+    data = _bytes_of(path)
+    _refuse_other_kinds(path, data)
+    return data
 
 
 def _bytes_of(path: Path) -> bytes:

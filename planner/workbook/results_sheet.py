@@ -10,6 +10,7 @@ from planner import catalog
 from planner.columns import PrecisionName, Text, number_format
 from planner.formulas import speed
 from planner.functions import call_text, plain_text
+from planner.guards import precision_lookup
 from planner.issues import Severity
 from planner.plan.checks import (
     BATCH_NOTED_FROM,
@@ -193,9 +194,7 @@ def _figure(row: int, name: str, case: Case, writing: Writing) -> CellOut:
         bind = {"weight_bits": address(row, COLUMN_OF["precision"])}
         if writing.functions is Functions.PLAIN:
             cell = bind["weight_bits"]
-            return CellOut(
-                row, COLUMN_OF[name], value, f'=IF({cell}="","",{COLUMNS["precision"].rule.excel_value(cell)})', style
-            )
+            return CellOut(row, COLUMN_OF[name], value, f'=IF({cell}="","",{precision_lookup(cell, cell)})', style)
     return CellOut(row, COLUMN_OF[name], value, writing.formula(formula, bind, value), style)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 
-from planner.functions import EXCEL_FUNCTIONS, lambda_of
+from planner.functions import lambdas
+from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
 from planner.workbook.layout import MARK, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
 from planner.workbook.results_sheet import Functions
@@ -27,7 +28,7 @@ _A4: Final = 9
 # Characters across an A4 page in landscape that can still be read; wider sheets take more pages.
 _READABLE_WIDTH: Final = 190
 _LONGEST_TEXT: Final = 32_767
-_FUNCTION_NAMES: Final = frozenset(function.name for function in EXCEL_FUNCTIONS)
+_HIDDEN_NAMES: Final = frozenset({MARK, NUMBER_NAME})
 
 
 class _Workbook(xlsxwriter.Workbook):  # type: ignore[misc]
@@ -42,9 +43,9 @@ class _Workbook(xlsxwriter.Workbook):  # type: ignore[misc]
         attributes: list[tuple[str, Any]] = [("name", name)]
         if sheet != -1:
             attributes.append(("localSheetId", sheet))
-        if hidden or name == MARK:
+        if hidden or name in _HIDDEN_NAMES:
             attributes.append(("hidden", 1))
-        if name in _FUNCTION_NAMES:
+        if name in lambdas():
             attributes.append(("vbProcedure", 1))
         self._xml_data_element("definedName", text, attributes)
 
@@ -75,8 +76,8 @@ def write_workbook(
                 worksheet.activate()
                 worksheet.set_first_sheet()
         if functions is Functions.EMBEDDED:
-            for function in EXCEL_FUNCTIONS:
-                workbook.define_name(function.name, f"={lambda_of(function)}")
+            for name, text in lambdas().items():
+                workbook.define_name(name, f"={text}")
         workbook.close()
 
 

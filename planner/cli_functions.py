@@ -1,0 +1,153 @@
+"""The commands of `planner functions`: what people can type in Excel, tried here, and put where Excel finds it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from planner.issues import PlannerError
+
+if TYPE_CHECKING:
+    from planner.functions import ExcelFunction
+
+# Arguments of the worked example, so that every function's example has a number to show.
+_EXAMPLE: dict[str, str] = {
+    "weights_gb": "140",
+    "bandwidth_gb_s": "3350",
+    "efficiency": "85%",
+    "batch": "8",
+    "tokens_per_sec": "20.34",
+    "prompt_tokens": "2000",
+    "prefill_tokens_per_sec": "9000",
+    "output_tokens": "500",
+    "response_time_s": "24.81",
+    "requests_per_hour": "1161",
+    "occupancy": "50%",
+    "devices": "2",
+    "params_b": "70",
+    "precision": "FP16",
+    "to_precision": "INT4",
+    "device_bandwidth_gb_s": "3350",
+    "device_memory_gb": "80",
+    "usable_share": "90%",
+}
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  planner functions list
+  planner functions call TOKENS_PER_SEC 140 3350 85%
+  planner functions embed plan.xlsx
+"""
+)
+def functions() -> None:
+    """What people type in Excel: list, try, and install."""
+
+
+def example_of(function: ExcelFunction) -> tuple[str, Any]:
+    """A call with its value, as a person would type it."""
+    from planner.for_excel import for_excel  # noqa: PLC0415  numpy is slow to load
+
+    arguments = [_EXAMPLE[argument.name] for argument in function.arguments]
+    typed = ", ".join(a if a[0].isdigit() else f'"{a}"' for a in arguments)
+    return f"{function.name}({typed})", for_excel(function)(*arguments)
+
+
+@functions.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def list_functions(as_json: bool) -> None:
+    """Every function with its arguments and an example."""
+    from planner.functions import EXCEL_FUNCTIONS  # noqa: PLC0415  --help must not load the model
+
+    rows = []
+    for function in EXCEL_FUNCTIONS:
+        call, value = example_of(function)
+        rows.append(
+            {
+                "name": function.name,
+                "signature": function.signature,
+                "summary": function.summary,
+                "arguments": [
+                    {"name": a.name, "accepted": a.rule.accepted, "default": a.default} for a in function.arguments
+                ],
+                "example": call,
+                "value": value,
+            }
+        )
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        click.secho(str(row["signature"]), bold=True)
+        value = row["value"]
+        shown = f"{value:,.7g}" if isinstance(value, int | float) else str(value)
+        click.echo(f"    {row['summary']}\n    ={row['example']}  gives  {shown}\n")
+
+
+@functions.command(
+    epilog="""\b
+Examples:
+  planner functions call TOKENS_PER_SEC 140 3350 85%
+  planner functions call WEIGHTS_GB 70 q4_k_m
+"""
+)
+@click.argument("name")
+@click.argument("arguments", nargs=-1)
+def call(name: str, arguments: tuple[str, ...]) -> None:
+    """Call a function as a cell would, and print what it gives.
+
+    An argument "" stands for an empty cell. Write -- before a negative number.
+    """
+    from planner.for_excel import for_excel  # noqa: PLC0415  numpy is slow to load
+    from planner.functions import BY_NAME  # noqa: PLC0415  --help must not load the model
+
+    function = BY_NAME.get(name.upper())
+    if function is None:
+        raise PlannerError(_unknown(name, list(BY_NAME)))
+    required = sum(not argument.optional for argument in function.arguments)
+    if not required <= len(arguments) <= len(function.arguments):
+        raise PlannerError(f"{len(arguments)} arguments given; expected {function.signature}.")
+    value = for_excel(function)(*(text or None for text in arguments))
+    if isinstance(value, str) and value:
+        raise PlannerError(f"{value}.")
+    click.echo(f"{value:.15g}" if isinstance(value, float) else value)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    import difflib  # noqa: PLC0415  only where a name is wrong
+
+    close = difflib.get_close_matches(name.upper(), known, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(close)}?" if close else "; `planner functions list` shows them all."
+    return f"No function named {name}{hint}"
+
+
+@functions.command(
+    epilog="""\b
+Examples:
+  planner functions embed plan.xlsx
+  planner functions embed plan.xlsx -o plan-with-functions.xlsx
+"""
+)
+@click.argument("workbook", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Another file  [the workbook itself].")
+@click.option("--no-backup", is_flag=True, help="Keep no NAME.backup.xlsx beside it.")
+def embed(workbook: Path, output: Path | None, no_backup: bool) -> None:
+    """Put the functions into a workbook of yours.
+
+    They work in Excel 365 on Windows, Mac and the web with no add-in. Only names are added: sheets,
+    charts, macros and all else stay byte for byte. A name that the workbook has already stays as it is.
+    """
+    from planner.workbook.names import embed_functions  # noqa: PLC0415  --help must not load openpyxl
+
+    done = embed_functions(workbook, output, backup=not no_backup)
+    if done.kept:
+        click.echo(f"Kept the workbook's own {', '.join(done.kept)}.", err=True)
+    if done.backup:
+        click.echo(f"Kept a backup: {done.backup}")
+    changed = f"{len(done.added)} functions added, {len(done.updated)} brought up to date"
+    click.echo(f"{output or workbook}: {changed}.")
+    raise SystemExit(1 if done.kept else 0)

@@ -1,0 +1,237 @@
+"""The header row: which text names which field, in which unit, and what is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from planner import units
+from planner.columns import Ratio, Text, echo
+from planner.issues import Issue, Severity
+from planner.plan.scenario import COLUMNS, header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROWS_SEARCHED: Final = 60
+_FEWEST: Final = 2
+_CLOSE_ENOUGH: Final = 0.82
+# Characters of no width that come along with text copied from pages.
+_INVISIBLE: Final = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
+# A header that could be one device's or all devices' figure is asked about: the two differ by the device count.
+_UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
+    dict.fromkeys(
+        ("bandwidth", "memory bandwidth", "mem bandwidth", "hbm bandwidth", "peak bandwidth"),
+        ("bandwidth", ("device_bandwidth_gb_s", "bandwidth_gb_s")),
+    )
+    | dict.fromkeys(("memory", "mem", "total memory", "total vram"), ("memory", ("device_memory_gb",)))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as read: its stored value, its formula if it holds one, and how its number is shown."""
+
+    value: Any
+    formula: str = ""
+    percent: bool = False
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A sheet's cells by row and column, both from 1; ``ours`` marks a result sheet of an earlier run."""
+
+    name: str
+    rows: Mapping[int, Mapping[int, Cell]]
+    ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderCell:
+    """A header that names a field, and the factor from its unit to the field's own."""
+
+    field: str
+    column: int
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header row: where it is, which column holds which field, and what is wrong with it."""
+
+    row: int
+    cells: Mapping[str, HeaderCell] = field(default_factory=lambda: MappingProxyType({}))
+    issues: tuple[Issue, ...] = ()
+
+
+def column_letters(column: int) -> str:
+    """A column's letters.
+
+    >>> column_letters(1), column_letters(28)
+    ('A', 'AB')
+    """
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def find_header(grid: Grid) -> Header | None:
+    """The row, among the first ones, whose texts name the most fields."""
+    best: Header | None = None
+    for row in sorted(grid.rows)[:_ROWS_SEARCHED]:
+        header = _read_header(grid, row)
+        # A header that is asked about counts as well, so that 'Weights (GB) | Bandwidth (GB/s)' is asked about.
+        asked = sum(issue.severity is Severity.ERROR for issue in header.issues)
+        if (
+            header.cells
+            and len(header.cells) + asked >= _FEWEST
+            and (best is None or len(header.cells) > len(best.cells))
+        ):
+            best = header
+    return best
+
+
+def normalise(text: str) -> str:
+    """A header as it is compared: lower case, marks as blanks, blanks as one.
+
+    >>> normalise(" Bandwidth_per  device ")
+    'bandwidth per device'
+    """
+    return " ".join(re.sub(r"[^\w%η]+|_", " ", _INVISIBLE.sub("", text).casefold()).split())
+
+
+@cache
+def known_headers() -> Mapping[str, str]:
+    """Every header that names a field: label, alias and Python name, as compared by :func:`normalise`."""
+    found: dict[str, str] = {}
+    for name, column in COLUMNS.items():
+        for text in (column.label, name, *column.aliases):
+            bare, _ = split_unit(text)
+            found.setdefault(normalise(bare), name)
+            found.setdefault(normalise(text), name)
+    return MappingProxyType(found)
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """A header and the unit in brackets behind it.
+
+    >>> split_unit("Bandwidth per device (TB/s)")
+    ('Bandwidth per device', 'TB/s')
+    """
+    match = re.fullmatch(r"(.*?)\s*[(\[]([^()\[\]]*)[)\]]\s*", text, re.DOTALL)
+    return (match[1], match[2].strip()) if match else (text, "")
+
+
+def _match(text: str) -> tuple[str | None, str]:
+    """The field that a header names, and the unit that it gives."""
+    if text in COLUMNS:
+        return text, ""
+    if _undecided(text):
+        return None, ""
+    bare, unit = split_unit(text)
+    known = known_headers()
+    name = known.get(normalise(bare)) or known.get(normalise(text))
+    if name or unit:
+        return name, unit
+    words = bare.split()
+    # 'Weights GB' and 'Bandwidth per device, GB/s' give their unit without brackets.
+    if len(words) > 1 and units.dimension_of(words[-1]):
+        return known.get(normalise(" ".join(words[:-1]))), words[-1]
+    return None, ""
+
+
+def _undecided(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """What a header, its unit aside, leaves open: one device's figure or all devices' together."""
+    bare, _ = split_unit(text)
+    words = bare.split()
+    if len(words) > 1 and units.dimension_of(words[-1]):
+        bare = " ".join(words[:-1])
+    return _UNDECIDED.get(normalise(bare))
+
+
+def _read_header(grid: Grid, row: int) -> Header:
+    cells: dict[str, HeaderCell] = {}
+    issues: list[Issue] = []
+    for column, cell in sorted(grid.rows[row].items()):
+        if not isinstance(cell.value, str) or not cell.value.strip() or cell.error:
+            continue
+        text = " ".join(cell.value.split())
+        place: dict[str, Any] = {"sheet": grid.name, "cell": f"{column_letters(column)}{row}", "row": row}
+        name, unit = _match(text)
+        if name is None:
+            issues += _unknown(text, place)
+        elif name in cells:
+            first = f"{column_letters(cells[name].column)}{row}"
+            issues.append(
+                Issue(
+                    severity=Severity.ERROR,
+                    code="header",
+                    field=name,
+                    problem=f"{echo(text)} is a second column of {COLUMNS[name].label}; the one at {first} is used",
+                    accepted="one column of each kind",
+                    **place,
+                )
+            )
+        else:
+            factor = _header_factor(name, unit)
+            if factor is None:
+                issues.append(
+                    Issue(
+                        severity=Severity.ERROR,
+                        code="header",
+                        field=name,
+                        problem=f"{echo(text)} is in {unit}, which is no unit of {COLUMNS[name].label}",
+                        accepted=header_of(name),
+                        **place,
+                    )
+                )
+                continue
+            cells[name] = HeaderCell(name, column, factor)
+    return Header(row, MappingProxyType(cells), tuple(issues))
+
+
+def _header_factor(name: str, unit: str) -> float | None:
+    """The factor that a header's unit means for the plain numbers below it, None where it is no unit of the field."""
+    own = units.unit_of(name)
+    if not unit or not own.dimension or isinstance(COLUMNS[name].rule, Ratio | Text):
+        return 1.0
+    return units.factor_to(own.dimension, unit)
+
+
+def _unknown(text: str, place: dict[str, Any]) -> list[Issue]:
+    """What to say of a header that names no field: nothing, unless it nearly does."""
+    if open_question := _undecided(text):
+        what, fields = open_question
+        # Without a memory a row still runs, only without its fit mark.
+        return [
+            Issue(
+                severity=Severity.ERROR if what == "bandwidth" else Severity.WARNING,
+                code="header",
+                field=fields[0],
+                problem=f"{echo(text)} may be one device's {what} or all devices' together, so it is not read",
+                accepted=" or ".join(header_of(name) for name in fields),
+                **place,
+            )
+        ]
+    plain = normalise(split_unit(text)[0])
+    close = difflib.get_close_matches(plain, known_headers(), n=1, cutoff=_CLOSE_ENOUGH)
+    if not close:
+        return []
+    name = known_headers()[close[0]]
+    return [
+        Issue(
+            severity=Severity.WARNING,
+            code="header",
+            field=name,
+            problem=f"{echo(text)} is no column that planner knows, so it is not read",
+            advice=f"Did you mean {header_of(name)}?",
+            **place,
+        )
+    ]
