@@ -18,7 +18,7 @@ demo: $(VENV)/.installed pango ## set everything up and run the sample workbook:
 	$(BIN)/planner run workbooks/scenarios.xlsx
 
 test: $(VENV)/.tested pango ## set everything up and run every test
-	$(BIN)/python -m pytest -q --cov --cov-report=
+	$(BIN)/python -m pytest -q -rs --cov --cov-report=
 
 check: $(VENV)/.checked ## lint, types, floors, and coverage of the core (after `make test`)
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS_SHOWN = 40
 _FLAGS_WIDTH = 11
+_PIPED_WIDTH = 110
 _NAME_WIDTH = 28
 _SHORTEST_NAME = 10
 _EXAMPLES = """\b
@@ -169,6 +171,7 @@ def check(workbook: Path, sheet: str, strict: bool, as_json: bool) -> None:
         click.echo(json.dumps(_as_json(study, outcome), indent=2, ensure_ascii=False))
     else:
         _print_issues(study)
+        click.echo(f"Read sheet {study.source.sheet}: {', '.join(study.source.columns)}.")
         click.echo(f"{_counted(len(study.cases), 'scenario')} can run, {len(study.skipped)} skipped.")
     raise SystemExit(outcome.exit_code(strict=strict))
 
@@ -261,7 +264,8 @@ def _print_results(study: Study) -> None:
         for index, head in enumerate(_SHOWN.values())
     ]
     figures_width = sum(widths) + 2 * len(widths)
-    console = Console()
+    # Piped, there is no width to keep to.
+    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
     if console.width < figures_width + _SHORTEST_NAME:
         console = Console(width=figures_width + _SHORTEST_NAME)
     # Names give way, figures never: a cut figure says something else.
@@ -295,15 +299,25 @@ def _print_issues(study: Study) -> None:
 
 def _print_end(outcome: Outcome) -> None:
     study = outcome.study
-    best = study.recommendation.best
+    recommendation = study.recommendation
+    best, steadier = recommendation.best, recommendation.steadier
     if best:
-        criterion = study.recommendation.criterion
-        click.echo(f"Best: {best.scenario.name} ({criterion} among those at reading pace that fit).")
+        tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
+        click.echo(
+            f"Best: {best.scenario.name} ({recommendation.criterion} among those at reading pace that fit{tied})."
+        )
+        if recommendation.mixed:
+            click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
+        if steadier:
+            click.echo(
+                f"      Its batch is above 32, where the model overstates; best up to 32: {steadier.scenario.name}."
+            )
     elif study.cases:
         click.echo("Best: none of the scenarios fits and keeps reading pace.")
     skipped = f", {len(study.skipped)} skipped" if study.skipped else ""
     warned = _counted(study.count(Severity.WARNING), "warning")
-    click.echo(f"{_counted(len(study.cases), 'scenario')} evaluated{skipped}; {warned}.")
+    sheet = f" from sheet {study.source.sheet}" if study.source.sheet else ""
+    click.echo(f"{_counted(len(study.cases), 'scenario')} evaluated{sheet}{skipped}; {warned}.")
     if outcome.no_pdf:
         click.echo(f"No report: {outcome.no_pdf}", err=True)
     for path in outcome.written:
@@ -339,12 +353,14 @@ def _as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
         }
         for case in study.cases
     ]
-    best = study.recommendation.best
+    best, steadier = study.recommendation.best, study.recommendation.steadier
     return {
         "planner": __version__,
         "source": {"name": study.source.name, "sha256": study.source.sha256, "sheet": study.source.sheet},
         "results": results,
         "best": {"name": best.scenario.name, "criterion": study.recommendation.criterion} if best else None,
+        "best_up_to_batch_32": steadier.scenario.name if steadier else None,
+        "compares_unlike_tasks": study.recommendation.mixed,
         "skipped": [{"name": row.name, "row": row.origin.row} for row in study.skipped],
         "issues": [_issue_as_json(issue) for issue in study.issues],
         "written": [str(path) for path in outcome.written],

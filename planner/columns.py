@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+import re
 import sys
 import typing
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from planner import catalog, units
@@ -75,7 +77,9 @@ class Text:
         value = typed.value
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        return Understood(str(value).strip(), plain=isinstance(typed.value, str))
+        # A line break in a name would break every table and list that shows it.
+        text = " ".join(str(value).split())
+        return Understood(text, plain=text == typed.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,17 @@ class Number:
         )
 
 
+# '3,350 GB/s (HBM3)' and, for one device's figure, '3,350 GB/s per GPU' say their unit and a little more.
+_REMARK = re.compile(r"\s*\([^()]*\)$")
+_PER_DEVICE = re.compile(r"\s*(?:each|(?:per|/)\s*(?:gpu|device|card|accelerator|chip))$", re.IGNORECASE)
+
+
 def _factor(column: Column, dimension: str, written: str, wanted: str) -> float:
+    written = _REMARK.sub("", written)
+    if "per device" in column.label:
+        written = _PER_DEVICE.sub("", written)
+    if not written:
+        return 1.0
     if dimension in {"bandwidth", "size"} and units.means_bits(written):
         # A factor of eight hides between bits and bytes, so the unit is refused by name.
         per = " per second" if dimension == "bandwidth" else ""
@@ -262,7 +276,7 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
         # A whole number of hundreds of digits is no float; it is refused like any infinite one.
         typed = dataclasses.replace(typed, value=math.inf if value > 0 else -math.inf)
     if isinstance(column.rule, Text) and not isinstance(value, str | int | float):
-        return Understood(str(value))
+        return Understood(str(value).removesuffix(" 00:00:00"))
     if isinstance(value, bool):
         if isinstance(column.rule, Text):
             return Understood(str(value).upper())
@@ -309,6 +323,27 @@ def number_format(name: str, column: Column) -> str:
     return "#,##0" + ("." + "0" * decimals if decimals else "")
 
 
+def rounded(value: float, decimals: int) -> str:
+    """A number as Excel shows it: half away from zero, from the fifteen digits that Excel reads, thousands grouped.
+
+    >>> rounded(2.675, 2), rounded(1234.5, 0), rounded(-0.25, 1)
+    ('2.68', '1,235', '-0.3')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    exact = Decimal(f"{value:.15g}")
+    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,f}"
+
+
+def as_percent(ratio: float, decimals: int = 0) -> str:
+    """A ratio as percent, rounded as Excel does.
+
+    >>> as_percent(0.325), as_percent(0.025)
+    ('33%', '3%')
+    """
+    return f"{rounded(float(Decimal(f'{ratio:.15g}') * 100), decimals)}%"
+
+
 def shown(name: str, column: Column, value: object) -> str:
     """A value as text, with the digits of its column's number format.
 
@@ -321,8 +356,8 @@ def shown(name: str, column: Column, value: object) -> str:
         return str(value)
     decimals = decimals_of(name, column)
     if isinstance(column.rule, Ratio):
-        return f"{value:.{decimals or 0}%}"
-    return f"{value:,.10g}" if decimals is None else f"{value:,.{decimals}f}"
+        return as_percent(value, decimals or 0)
+    return f"{value:,.10g}" if decimals is None else rounded(value, decimals)
 
 
 def columns_of(table: type) -> Mapping[str, Column]:

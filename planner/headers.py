@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,16 +19,32 @@ if TYPE_CHECKING:
 
 _ROWS_SEARCHED: Final = 60
 _FEWEST: Final = 2
+_MOSTLY: Final = 0.6
 _CLOSE_ENOUGH: Final = 0.82
 # Characters of no width that come along with text copied from pages.
 _INVISIBLE: Final = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
+# Words that people write for one another in headers.
+_SAME_WORD: Final = MappingProxyType(
+    {
+        "bw": "bandwidth",
+        "mem": "memory",
+        "eff": "efficiency",
+        "utilization": "utilisation",
+        "quantization": "quantisation",
+        "num": "number",
+        "n": "number",
+        "no": "number",
+        "parallel": "parallelism",
+        "throughput": "rate",
+    }
+)
 # A header that could be one device's or all devices' figure is asked about: the two differ by the device count.
 _UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     dict.fromkeys(
-        ("bandwidth", "memory bandwidth", "mem bandwidth", "hbm bandwidth", "peak bandwidth"),
+        ("bandwidth", "memory bandwidth", "hbm bandwidth", "peak bandwidth", "peak memory bandwidth"),
         ("bandwidth", ("device_bandwidth_gb_s", "bandwidth_gb_s")),
     )
-    | dict.fromkeys(("memory", "mem", "total memory", "total vram"), ("memory", ("device_memory_gb",)))
+    | dict.fromkeys(("memory", "total memory", "total vram", "total gpu memory"), ("memory", ("device_memory_gb",)))
 )
 
 
@@ -49,6 +65,7 @@ class Grid:
     name: str
     rows: Mapping[int, Mapping[int, Cell]]
     ours: bool = False
+    hidden: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,7 @@ class Header:
     row: int
     cells: Mapping[str, HeaderCell] = field(default_factory=lambda: MappingProxyType({}))
     issues: tuple[Issue, ...] = ()
+    unread: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def column_letters(column: int) -> str:
@@ -104,7 +122,8 @@ def normalise(text: str) -> str:
     >>> normalise(" Bandwidth_per  device ")
     'bandwidth per device'
     """
-    return " ".join(re.sub(r"[^\w%η]+|_", " ", _INVISIBLE.sub("", text).casefold()).split())
+    words = re.sub(r"[^\w%η]+|_", " ", _INVISIBLE.sub("", text).casefold()).split()
+    return " ".join(_SAME_WORD.get(word, word) for word in words)
 
 
 @cache
@@ -159,6 +178,7 @@ def _undecided(text: str) -> tuple[str, tuple[str, ...]] | None:
 def _read_header(grid: Grid, row: int) -> Header:
     cells: dict[str, HeaderCell] = {}
     issues: list[Issue] = []
+    unread: dict[int, str] = {}
     for column, cell in sorted(grid.rows[row].items()):
         if not isinstance(cell.value, str) or not cell.value.strip() or cell.error:
             continue
@@ -166,7 +186,10 @@ def _read_header(grid: Grid, row: int) -> Header:
         place: dict[str, Any] = {"sheet": grid.name, "cell": f"{column_letters(column)}{row}", "row": row}
         name, unit = _match(text)
         if name is None:
-            issues += _unknown(text, place)
+            said = _unknown(text, place)
+            issues += said
+            if not said:
+                unread[column] = f"{echo(text)} ({place['cell']})"
         elif name in cells:
             first = f"{column_letters(cells[name].column)}{row}"
             issues.append(
@@ -194,7 +217,38 @@ def _read_header(grid: Grid, row: int) -> Header:
                 )
                 continue
             cells[name] = HeaderCell(name, column, factor)
-    return Header(row, MappingProxyType(cells), tuple(issues))
+    return Header(row, MappingProxyType(cells), tuple(issues), MappingProxyType(unread))
+
+
+def header_again(grid: Grid, row: int, header: Header) -> Header | None:
+    """The header that a row further down is, where most of its texts name fields as a second table's do."""
+    texts = [cell for cell in grid.rows[row].values() if isinstance(cell.value, str) and cell.value.strip()]
+    found = _read_header(grid, row)
+    enough = len(found.cells) >= max(_FEWEST, len(header.cells) // 2) and len(found.cells) >= _MOSTLY * len(texts)
+    return found if enough else None
+
+
+def with_units(grid: Grid, row: int, header: Header) -> Header | None:
+    """The header with the units that the row below it gives, where that row holds units and nothing else."""
+    factors: dict[str, float] = {}
+    for name, head in header.cells.items():
+        cell = grid.rows[row].get(head.column)
+        if cell is None or cell.value is None or cell.value == "":
+            continue
+        if not isinstance(cell.value, str):
+            return None
+        dimension = units.unit_of(name).dimension
+        text = cell.value.strip().strip("()[]")
+        factor = units.factor_to(dimension, text) if dimension else units.factor_to("count", text)
+        if isinstance(COLUMNS[name].rule, Ratio):
+            factor = units.factor_to("ratio", text) and 1.0
+        if factor is None:
+            return None
+        factors[name] = factor
+    if not factors:
+        return None
+    cells = {name: replace(head, factor=factors.get(name, head.factor)) for name, head in header.cells.items()}
+    return replace(header, cells=MappingProxyType(cells))
 
 
 def _header_factor(name: str, unit: str) -> float | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.functions import lambdas
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.study import Options, Study, make_study
 from planner.workbook.read import ReadWorkbook, read_workbook
@@ -95,6 +96,8 @@ def write_results(study: Study, path: Path | str, functions: Functions = Functio
 
     Raises PlannerError where the file cannot be written.
     """
+    if Path(path).suffix.lower() != ".xlsx":
+        raise PlannerError(f"Results are written as .xlsx; {Path(path).name} has another ending.")
     write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
 
 
@@ -110,12 +113,13 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     progress("Evaluating scenarios")
     study = _study(workbook, job.options, job.sheet)
     copy, foreign = workbook.copy_of(study.source.sheet)
-    _write(job, study, copy, foreign, progress)
+    functions, taken = _functions(job.functions, workbook)
+    _write(replace(job, functions=functions), study, copy, [*_copied(copy, foreign), *taken], progress)
     if job.pdf is None:
         return Outcome(study, (job.output,))
     progress("Rendering the report")
     # The report's libraries take a second to load, which a run without a report should not pay.
-    from planner.report.render import PdfUnavailableError, render_report  # noqa: PLC0415
+    from planner.report.render import render_report  # noqa: PLC0415
 
     try:
         render_report(
@@ -127,7 +131,8 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
             title=job.title,
             attachment=job.output,
         )
-    except PdfUnavailableError as error:
+    except PlannerError as error:
+        # The results stand; whoever asked for both learns of the one that is missing.
         return Outcome(study, (job.output,), str(error))
     return Outcome(study, (job.output, job.pdf))
 
@@ -136,12 +141,32 @@ def _refuse_overwriting(job: Job) -> None:
     for path in (job.output, job.pdf):
         if path is not None and path.resolve() == job.source.resolve():
             raise PlannerError(f"{path} is the workbook itself, which is never written; name another file.")
+    if job.output.is_dir():
+        raise PlannerError(f"{job.output} is a folder; name the results workbook in it.")
     if job.output.suffix.lower() != ".xlsx":
         raise PlannerError(f"Results are written as .xlsx; {job.output.name} has another ending.")
+    if job.pdf is not None and job.pdf.suffix.lower() != ".pdf":
+        raise PlannerError(f"The report is written as .pdf; {job.pdf.name} has another ending.")
 
 
-def _write(job: Job, study: Study, copy: Sheet, foreign: list[str], progress: Callable[[str], None]) -> None:
-    notes = [
+def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, list[Issue]]:
+    """How the sheets calculate: as asked, or by plain arithmetic where the workbook has such a name of its own."""
+    own = [name for name in lambdas() if name.casefold() in workbook.names]
+    if not own or asked not in {Functions.EMBEDDED, Functions.ADDIN}:
+        return asked, []
+    return Functions.PLAIN, [
+        Issue(
+            severity=Severity.NOTE,
+            code="name-taken",
+            problem=f"The workbook has {', '.join(own)} as a name of its own, so the sheets use plain arithmetic",
+            advice="Rename it to use planner's functions",
+        )
+    ]
+
+
+def _copied(copy: Sheet, foreign: list[str]) -> list[Issue]:
+    """What to say of formulas that the copy of the scenario sheet could not keep."""
+    return [
         Issue(
             severity=Severity.NOTE,
             code="copied-value",
@@ -151,6 +176,9 @@ def _write(job: Job, study: Study, copy: Sheet, foreign: list[str], progress: Ca
         )
         for cell in foreign
     ]
+
+
+def _write(job: Job, study: Study, copy: Sheet, notes: list[Issue], progress: Callable[[str], None]) -> None:
     sheets = result_sheets(study, job.functions, taken=[copy.name], extra=notes)
     write_workbook(
         job.output,

@@ -14,6 +14,8 @@ from typing import Final
 _NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?(?:\d[\d.,'\u2019 \u00a0\u202f\u2009]*\d|\d|[.,]\d+)(?:[eE][+-]?\d+)?")
 _BLANKS: Final = str.maketrans(dict.fromkeys(" \u00a0\u202f\u2009'\u2019", ""))
 _AS_ONE_BLANK: Final = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009'\u2019", " "))
+# Characters of no width that come along with text copied from pages.
+_INVISIBLE: Final = re.compile("[\u200b-\u200d\u2060\ufeff]")
 _DASHES: Final = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2014": "-"})
 _TWO_NUMBERS_AT_LEAST: Final = 2
 _GROUP: Final = 3
@@ -83,7 +85,7 @@ def read_quantity(text: str) -> Readings:
     >>> read_quantity("20-30 users").why
     'a range'
     """
-    text = text.translate(_DASHES).strip()
+    text = _INVISIBLE.sub("", text).translate(_DASHES).strip()
     found = list(_NUMBER.finditer(text))
     if not found:
         return Readings(())
@@ -96,6 +98,8 @@ def read_quantity(text: str) -> Readings:
     if before and after:
         return Readings((), f"{before} {after}")
     values = _decimal_readings(match.group())
+    if other := re.match(r"[x×*]\s*(\d+(?:\.\d+)?)", after, re.IGNORECASE):
+        return Readings((*values, float(other[1])), "", "several numbers")
     if unit.casefold() == "k":
         value = values[-1] if values else 0.0
         return Readings((value * 1_000, value * 1_024), "", "k as 1,000 or as 1,024")

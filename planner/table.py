@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import BadValueError, Text, Typed, Understood, echo, read_value
-from planner.headers import Cell, Grid, Header, HeaderCell, column_letters, find_header
+from planner.headers import Cell, Grid, Header, HeaderCell, column_letters, find_header, header_again, with_units
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFERRED_SHEET: Final = "Scenarios"
+_MOST_NAMED: Final = 8
 _AS_BLANK: Final = frozenset({"-", "\u2013", "\u2014", "n/a"})
 # Which absent column explains a field that a row lacks.
 _WANT: Final = MappingProxyType(
@@ -46,11 +48,15 @@ def read_table(grids: Iterable[Grid], sheet: str = "") -> ScenarioTable:
 
     Raises PlannerError where no sheet has a header row that fits.
     """
-    grid, header = _choose([grid for grid in grids if not grid.ours], sheet)
-    return _read_rows(grid, header)
+    grid, header, others = _choose([grid for grid in grids if not grid.ours], sheet)
+    reader = _Reader(grid, header)
+    if others:
+        reader.say_others(others)
+    return reader.table()
 
 
-def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header]:
+def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:
+    """The sheet to read, its header, and the sheets that would have done as well."""
     wanted = (sheet or PREFERRED_SHEET).casefold()
     named = [grid for grid in grids if grid.name.casefold() == wanted]
     if sheet and not named:
@@ -59,8 +65,8 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header]:
     for candidates in (named,) if sheet else (named, grids):
         scored = [(len(header.cells), grid, header) for grid in candidates if (header := find_header(grid))]
         if scored:
-            _, grid, header = max(scored, key=lambda item: item[0])
-            return grid, header
+            most, grid, header = max(scored, key=lambda item: item[0])
+            return grid, header, [other.name for score, other, _ in scored if score == most and other is not grid]
     where = f"Sheet '{sheet}' has no" if sheet else "No sheet has a"
     raise PlannerError(
         f"{where} row of headers that planner knows, such as {header_of('name')}, {header_of('params_b')}, "
@@ -68,49 +74,129 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header]:
     )
 
 
-def _read_rows(grid: Grid, header: Header) -> ScenarioTable:
-    issues = list(header.issues)
-    absent = _absent_columns(grid, header)
-    issues += absent
-    unnamed = {issue.field for issue in absent}
-    entries: list[Entry] = []
-    skipped: list[Skipped] = []
-    first_at: dict[str, str] = {}
-    for row in sorted(number for number in grid.rows if number > header.row):
-        read = _Row(grid, header, row)
-        if read.blank:
-            continue
-        issues += read.issues
-        if read.heading:
-            continue
-        resolution = resolve(Scenario(**read.values), frozenset(read.refused))
-        missing = resolution.issues
-        # A column that is absent altogether is said once, at the header, not again at every row.
-        issues += [read.origin.locate(i) for i in missing if not (i.code == "missing" and _WANT[i.field] in unnamed)]
-        name = resolution.scenario.name
-        if read.refused or missing:
-            skipped.append(Skipped(name, read.origin))
-            continue
-        entries.append(Entry(resolution, read.origin))
-        if name in first_at:
-            issues.append(
-                read.said("name", Severity.NOTE, "name", f"Scenario {echo(name)} is also at {first_at[name]}")
+# What people call a row that sums up the rows above it.
+_TOTALS: Final = re.compile(
+    r"(grand |sub ?)?totals?|sum|average|avg|mean|median|min(imum)?|max(imum)?|gesamt(summe)?|summe|mittelwert|"
+    r"durchschnitt|totale?s?|promedio|moyenne|\u03a3|\u2211|\u00f8",
+    re.IGNORECASE,
+)
+
+
+class _Reader:
+    """Reads the rows below a header, and below any further header that stands among them."""
+
+    def __init__(self, grid: Grid, header: Header) -> None:
+        self.grid, self.header = grid, header
+        self.issues: list[Issue] = []
+        self.entries: list[Entry] = []
+        self.skipped: list[Skipped] = []
+        self.unnamed: set[str] = set()
+        self.first_at: dict[str, str] = {}
+        self._take(header)
+
+    def table(self) -> ScenarioTable:
+        first = self.header
+        rows = [number for number in sorted(self.grid.rows) if number > first.row]
+        if rows and rows[0] == first.row + 1 and (measured := with_units(self.grid, rows[0], first)):
+            self.header = measured
+            self._say(rows.pop(0), Severity.NOTE, "units", "The row holds the units of the columns and is read as such")
+        for number in rows:
+            if again := header_again(self.grid, number, self.header):
+                self._say(number, Severity.NOTE, "header", "The row is a header again, and heads the rows below it")
+                self._take(again)
+            else:
+                self._read(number)
+        if not self.entries and not self.skipped:
+            self._say(
+                first.row + 1,
+                Severity.ERROR,
+                "empty",
+                f"No scenario stands below the headers of row {first.row}",
+                "one scenario a row",
             )
-        first_at.setdefault(name, read.cell_of("name"))
-    if not entries and not skipped:
-        issues.append(
+        self._say_hidden()
+        self.issues.sort(key=lambda issue: issue.row or 0)
+        return ScenarioTable(self.grid.name, first, tuple(self.entries), tuple(self.skipped), tuple(self.issues))
+
+    def _take(self, header: Header) -> None:
+        """Read with a header from here on, and say what is wrong with it."""
+        self.header = header
+        absent = _absent_columns(self.grid, header)
+        self.unnamed = {issue.field for issue in absent}
+        self.issues += [*header.issues, *absent]
+        if header.unread:
+            without = [COLUMNS[name].label for name in ("devices", "efficiency", "batch") if name not in header.cells]
+            # A column of numbers may be the very input that the sheet seems to lack.
+            serious = without and any(self._numeric(column) for column in header.unread)
+            tail = f", and none is read as {', '.join(without)}, so the rows count as if blank" if without else ""
+            said = f"Columns that planner does not read: {', '.join(header.unread.values())}{tail}"
+            self._say(header.row, Severity.WARNING if serious else Severity.NOTE, "unread", said)
+
+    def _numeric(self, column: int) -> bool:
+        """Whether a column holds a number below the header."""
+        cells = (line.get(column) for row, line in self.grid.rows.items() if row > self.header.row)
+        return any(cell is not None and type(cell.value) in {int, float} for cell in cells)
+
+    def say_others(self, others: list[str]) -> None:
+        """Say which other sheets would have done as well as the one that is read."""
+        named = ", ".join(f"'{name}'" for name in others[:_MOST_NAMED])
+        said = f"Sheet '{self.grid.name}' is read; {named} would do as well"
+        self._say(self.header.row, Severity.NOTE, "sheet", said, advice="Name one with --sheet")
+
+    def _read(self, number: int) -> None:
+        row = _Row(self.grid, self.header, number)
+        if row.blank:
+            return
+        name = row.values["name"]
+        if _TOTALS.fullmatch(name.strip(" :")):
+            said = f"{echo(name)} looks like a row of totals, so it is not read as a scenario"
+            self._say(number, Severity.WARNING, "totals", said, advice="Name it otherwise if it is one")
+            return
+        self.issues += row.issues
+        if row.heading:
+            return
+        resolution = resolve(Scenario(**row.values), frozenset(row.refused))
+        # A column that is absent altogether is said once, at the header, not again at every row.
+        self.issues += [
+            row.origin.locate(issue)
+            for issue in resolution.issues
+            if not (issue.code == "missing" and _WANT[issue.field] in self.unnamed)
+        ]
+        if row.refused or resolution.issues:
+            self.skipped.append(Skipped(name, row.origin))
+            return
+        self.entries.append(Entry(resolution, row.origin))
+        if name in self.first_at:
+            self.issues.append(
+                row.said("name", Severity.NOTE, "name", f"Scenario {echo(name)} is also at {self.first_at[name]}")
+            )
+        self.first_at.setdefault(name, row.cell_of("name"))
+
+    def _say_hidden(self) -> None:
+        """Rows that a filter or a hand has hidden count like any other; who hid them may think otherwise."""
+        read = {entry.origin.row for entry in self.entries} | {row.origin.row for row in self.skipped}
+        hidden = sorted(read & self.grid.hidden)
+        if hidden:
+            shown = ", ".join(map(str, hidden[:_MOST_NAMED])) + (" and more" if len(hidden) > _MOST_NAMED else "")
+            self._say(hidden[0], Severity.NOTE, "hidden", f"Hidden rows are read as well: {shown}")
+
+    def _say(
+        self, row: int, severity: Severity, code: str, problem: str, accepted: str = "", *, advice: str = ""
+    ) -> None:
+        first = min((cell.column for cell in self.header.cells.values()), default=1)
+        cell = f"{column_letters(first)}{row}"
+        self.issues.append(
             Issue(
-                severity=Severity.ERROR,
-                code="empty",
-                problem=f"No scenario stands below the headers of row {header.row}",
-                accepted="one scenario a row",
-                sheet=grid.name,
-                cell=f"A{header.row + 1}",
-                row=header.row + 1,
+                severity=severity,
+                code=code,
+                problem=problem,
+                accepted=accepted,
+                advice=advice,
+                sheet=self.grid.name,
+                cell=cell,
+                row=row,
             )
         )
-    issues.sort(key=lambda issue: issue.row or 0)
-    return ScenarioTable(grid.name, header, tuple(entries), tuple(skipped), tuple(issues))
 
 
 def _absent_columns(grid: Grid, header: Header) -> list[Issue]:

@@ -90,7 +90,7 @@ def test_bits_may_be_written_as_a_number_and_nothing_else():
         ("FP17", ["FP16", "FP8", "FP6"]),
         ("INT5", ["INT8", "INT4", "AWQ"]),
         ("zzzz", []),
-        ("q4ks", ["Q4_K_M", "INT4", "Q6_K"]),
+        ("q4ks", ["Q4_K_M", "Q6_K", "Q4_0"]),
     ],
 )
 def test_nearest_precisions(name, nearest):

@@ -215,7 +215,7 @@ def test_a_fast_stream_behind_a_slow_prompt_gets_prefill_advice_only():
 @pytest.mark.parametrize(
     ("efficiency", "said"),
     [
-        (None, "Efficiency is blank, so the row's rates are a ceiling, not a prediction"),
+        (None, "No efficiency is given, so the row's rates are a ceiling, not a prediction"),
         (1, "Efficiency is 100%, so the row's rates are a ceiling, not a prediction"),
         (100, "Efficiency is 100%, so the row's rates are a ceiling, not a prediction"),
     ],
@@ -325,6 +325,7 @@ def test_every_code_has_a_flag_a_field_and_advice():
         {"batch": 16, "measured_tokens_per_sec": 999, "prefill_tokens_per_sec": None},
         {"output_tokens": None, "weights_gb": 70, "precision": None},
         {"bandwidth_gb_s": 6700, "device_bandwidth_gb_s": None, "devices": None},
+        {"device_bandwidth_gb_s": 3.35, "measured_tokens_per_sec": 0.001},
     ]
     found = list(itertools.chain.from_iterable(issues(**change) for change in changes))
     assert {issue.code for issue in found} == set(checks.FLAGS)
@@ -333,3 +334,23 @@ def test_every_code_has_a_flag_a_field_and_advice():
         assert issue.field in COLUMNS
         assert issue.advice
         assert not issue.problem.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"device_bandwidth_gb_s": 3.35}, "Bandwidth per device is 3.35 GB/s, unusually low"),
+        ({"device_bandwidth_gb_s": 3_350_000}, "Bandwidth per device is 3,350,000 GB/s, unusually high"),
+        ({"params_b": 70_000}, "Parameters is 70,000 billions, unusually high"),
+        ({"device_memory_gb": 80_000}, "Memory per device is 80,000 GB, unusually high"),
+    ],
+)
+def test_a_slip_of_the_unit_is_asked_about(changes, said):
+    assert [issue.problem for issue in issues(**changes) if issue.code == "unlikely"] == [said]
+
+
+def test_a_measured_rate_says_what_efficiency_it_means():
+    # 6,700 GB/s over 70 GB: a ceiling of 95.71 tok/s, of which 23.93 is a quarter
+    found = [issue for issue in issues(measured_tokens_per_sec=23.93) if issue.code == "measured"]
+    assert len(found) == 1
+    assert "it means an efficiency of 25.0%" in found[0].problem

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 
+import ironcalc
 import openpyxl
 import pytest
 import xlsxwriter
 
-from planner import PlannerError, Scenario, plan_workbook, study_of, write_results
+from planner import PlannerError, Scenario, evaluate, plan_workbook, study_of, write_results
 from planner.job import ExitCode, Job, default_output, default_pdf, run
+from planner.workbook.results_sheet import COLUMN_OF
 
 HEADERS = [
     "Scenario", "Parameters (billions)", "Precision", "Weights (GB)", "Bandwidth per device (GB/s)", "Devices",
@@ -167,3 +169,56 @@ def test_the_api_plans_and_writes_without_a_workbook(sample, tmp_path):
     path = tmp_path / "api.xlsx"
     write_results(study_of([Scenario(name="A", params_b=70, precision="FP16", bandwidth_gb_s=3350)]), path)
     assert openpyxl.load_workbook(path, data_only=True)["Results"]["A2"].value == "A"
+
+
+def test_a_name_of_the_workbooks_own_makes_the_sheets_plain_and_says_so(tmp_path):
+    path = book(tmp_path, [GOOD])
+    workbook = openpyxl.load_workbook(path)
+    workbook.defined_names.add(openpyxl.workbook.defined_name.DefinedName("Tokens_per_sec", attr_text="Scenarios!$A$1"))
+    workbook.save(path)
+    outcome = run(job(path))
+    written = openpyxl.load_workbook(outcome.written[0])
+    assert written.defined_names == {}
+    assert not [c for row in written["Results"].iter_rows() for c in row if "TOKENS_PER_SEC(" in str(c.value)]
+    said = [row[3] for row in written["Checks"].iter_rows(min_row=2, values_only=True)]
+    assert any(str(text).startswith("The workbook has TOKENS_PER_SEC as a name of its own") for text in said)
+
+
+def test_names_that_planner_put_there_are_no_obstacle(sample, tmp_path):
+    first = tmp_path / "a.xlsx"
+    run(Job(source=sample, output=first, pdf=None))
+    again = run(Job(source=first, output=tmp_path / "b.xlsx", pdf=None))
+    assert "TOKENS_PER_SEC" in openpyxl.load_workbook(again.written[0]).defined_names
+
+
+def test_a_blank_that_is_filled_in_later_counts_from_then_on(tmp_path):
+    path = book(tmp_path, [["A", 70, "FP16", None, 3350, None, None, None, None, None, None, None]])
+    outcome = run(job(path))
+    edited = openpyxl.load_workbook(outcome.written[0])
+    for cell, value in (("F2", 2), ("H2", 0.5), ("I2", 4), ("J2", 2000), ("K2", 500), ("L2", 9000)):
+        edited["Scenarios"][cell] = value
+    edited.save(tmp_path / "edited.xlsx")
+    model = ironcalc.load_from_xlsx(str(tmp_path / "edited.xlsx"), "en", "UTC", "en")
+    model.evaluate()
+    expected = evaluate(
+        Scenario(params_b=70, precision="FP16", device_bandwidth_gb_s=3350, devices=2, efficiency=0.5, batch=4,
+                 prompt_tokens=2000, output_tokens=500, prefill_tokens_per_sec=9000)
+    )  # fmt: skip
+    for name in ("tokens_per_sec", "aggregate_tokens_per_sec", "response_time_s", "requests_per_hour"):
+        own = model.get_cell_value(1, 2, COLUMN_OF[name] + 1)
+        assert own == pytest.approx(getattr(expected, name)), name
+
+
+def test_results_and_report_cannot_be_one_file(sample, tmp_path):
+    both = tmp_path / "a.pdf"
+    with pytest.raises(PlannerError, match=r"Results are written as \.xlsx"):
+        run(Job(source=sample, output=both, pdf=both))
+    with pytest.raises(PlannerError, match=r"The report is written as \.pdf"):
+        run(Job(source=sample, output=tmp_path / "a.xlsx", pdf=tmp_path / "a.xlsx"))
+
+
+def test_a_report_that_cannot_be_written_leaves_the_results(sample, tmp_path):
+    outcome = run(Job(source=sample, output=tmp_path / "a.xlsx", pdf=tmp_path / "none" / "a.pdf"))
+    assert outcome.written == (tmp_path / "a.xlsx",)
+    assert "Cannot write" in outcome.no_pdf
+    assert outcome.exit_code() is ExitCode.LEFT_OUT

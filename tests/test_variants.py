@@ -130,7 +130,10 @@ def test_defaults():
 
 def test_precisions_are_read_as_in_a_cell_each_once():
     assert read_precisions(["fp8", "q4-k-m", "FP8", "half", "4.5"]) == ("FP8", "Q4_K_M", "FP16", "4.5")
-    assert read_precisions([]) == ()
+    with pytest.raises(PlannerError, match="--precisions names none"):
+        read_precisions([])
+    with pytest.raises(PlannerError, match="--batches names none"):
+        read_batches([])
 
 
 def test_batches_are_read_as_in_a_cell_each_once_in_rising_order():
@@ -143,10 +146,10 @@ def test_batches_are_read_as_in_a_cell_each_once_in_rising_order():
     [
         (
             ["FP17"],
-            "Precision is 'FP17', an unknown precision (did you mean FP16 or FP8 or FP6?); expected a precision",
+            "--precisions: Precision is 'FP17', an unknown precision (did you mean FP16 or FP8 or FP6?); expected a precision",
         ),
-        (["FP16", ""], "Precision is '', an unknown precision; expected a precision"),
-        (["0"], "Precision is 0 bits per weight; expected a precision"),
+        (["FP16", ""], "--precisions: Precision is '', an unknown precision; expected a precision"),
+        (["0"], "--precisions: Precision is 0 bits per weight; expected a precision"),
     ],
 )
 def test_unknown_precisions_stop_the_run(names, said):
@@ -158,12 +161,12 @@ def test_unknown_precisions_stop_the_run(names, said):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        (["0"], "Batch is 0; expected a whole number of at least 1."),
-        (["2.5"], "Batch is 2.5; expected a whole number of at least 1."),
-        (["-1"], "Batch is -1; expected a whole number of at least 1."),
-        (["eight"], "Batch is 'eight', not a number; expected a whole number of at least 1."),
-        (["1,000"], "Batch is '1,000', a point or comma that may group thousands or start decimals: "),
-        (["1-8"], "Batch is '1-8', a range: it may mean 1 or 8; expected one plain number."),
+        (["0"], "--batches: Batch is 0; expected a whole number of at least 1."),
+        (["2.5"], "--batches: Batch is 2.5; expected a whole number of at least 1."),
+        (["-1"], "--batches: Batch is -1; expected a whole number of at least 1."),
+        (["eight"], "--batches: Batch is 'eight', not a number; expected a whole number of at least 1."),
+        (["1,000"], "--batches: Batch is '1,000', a point or comma that may group thousands or start decimals: "),
+        (["1-8"], "--batches: Batch is '1-8', a range: it may mean 1 or 8; expected one plain number."),
         (range(1, 34), "33 batch sizes asked for; expected at most 32."),
     ],
 )

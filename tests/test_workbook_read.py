@@ -79,6 +79,47 @@ def test_hidden_rows_other_sheets_and_chartsheets_do_no_harm(tmp_path):
     assert len(read_scenarios(saved(workbook, tmp_path)).scenarios) == 2
 
 
+def test_totals_second_headers_unit_rows_and_hidden_rows_are_seen_for_what_they_are(tmp_path):
+    other = ["Scenario", "Bandwidth per device (GB/s)", "Precision", "Parameters (billions)", "Devices", "Efficiency"]
+    workbook = book(
+        HEADERS,
+        [None, "billions", None, "TB/s", None, "%"],
+        ["A", 70, "FP16", 3.35, 1, 0.85],
+        ["Total", 70, "FP16", 3.35, 1, None],
+        other,
+        ["B", 2039, "FP16", 13, 1, 0.5],
+    )
+    workbook.active.row_dimensions[6].hidden = True
+    table = read_scenarios(saved(workbook, tmp_path))
+    assert [(s.name, s.device_bandwidth_gb_s, s.params_b) for s in table.scenarios] == [
+        ("A", 3350, 70),
+        ("B", 2039, 13),
+    ]
+    assert [(issue.cell, issue.code) for issue in table.issues] == [
+        ("A2", "units"),
+        ("A4", "totals"),
+        ("A5", "header"),
+        ("A6", "hidden"),
+    ]
+
+
+def test_columns_that_are_not_read_are_named_and_weigh_more_where_they_may_be_the_missing_input(tmp_path):
+    bare = [*HEADERS[:4], "Karten"]
+    table = read_scenarios(saved(book(bare, [*GOOD[:4], 2]), tmp_path))
+    assert [(str(issue.severity), issue.code) for issue in table.issues] == [("warning", "unread")]
+    assert "'Karten' (E1), and none is read as Devices, Efficiency, Batch" in table.issues[0].problem
+    table = read_scenarios(saved(book([*HEADERS, "Batch", "Owner"], [*GOOD, 8, "x"]), tmp_path))
+    assert [str(issue) for issue in table.issues] == ["Scenarios!A1: Columns that planner does not read: 'Owner' (H1)."]
+
+
+def test_a_sheet_that_fits_as_well_is_named(tmp_path):
+    workbook = book(HEADERS, GOOD, title="2025 plan")
+    workbook.create_sheet("2026 plan").append(HEADERS)
+    table = read_scenarios(saved(workbook, tmp_path))
+    assert table.sheet == "2025 plan"
+    assert "Sheet '2025 plan' is read; '2026 plan' would do as well" in table.issues[0].problem
+
+
 def test_result_sheets_of_an_earlier_run_are_no_scenarios(tmp_path):
     workbook = book(HEADERS, GOOD, title="My plan")
     ours = workbook.create_sheet("Results")
@@ -187,8 +228,11 @@ def test_the_copy_keeps_values_formulas_and_looks(tmp_path):
     assert copy.freeze == (1, 1)
     assert copy.hidden_rows == (2,)
     assert copy.merges == ((0, 3, 1, 4),)
-    # No formula here has a stored value, so each is named and none is copied.
-    assert foreign == ["B3", "B4", "B5", "B6"]
+    # No formula here has a stored value, so none has one to stand in its place.
+    assert foreign == []
+    assert cells[2, 1].value is None
+    assert cells[2, 1].formula == "=B2*2"
+    assert cells[3, 1].formula == ""
 
 
 def test_the_copy_keeps_only_formulas_that_need_nothing_else(tmp_path):

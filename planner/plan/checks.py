@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import Number, as_percent, rounded
 from planner.formulas import speed
 from planner.issues import Issue, Severity
 from planner.plan.resolve import DEFAULT
 from planner.plan.scenario import COLUMNS, FIGURES, Result, header_of
+from planner.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,8 @@ FLAGS: Final = {
     "batch-large": "batch above 32, overstated",
     "batch-noted": "batch of 16 to 32, slightly overstated",
     "above-ceiling": "measured above the ceiling",
+    "unlikely": "an unusual figure",
+    "measured": "measured rate given",
     "size-differs": "size and parameters differ",
     "slow-prefill": "slow first token",
     "ceiling": "a ceiling, not a prediction",
@@ -63,7 +67,7 @@ def _slow(result: Result) -> Issue | None:
     return _warning(
         "slow",
         "weights_gb" if result.scenario.weights_gb else "params_b",
-        f"One stream runs at {rate:.2f} tok/s, slower than reading ({READING_PACE_TOKENS_PER_SEC:g} tok/s)",
+        f"One stream runs at {rounded(rate, 2)} tok/s, slower than reading ({READING_PACE_TOKENS_PER_SEC:g} tok/s)",
         "Use a smaller model, a lower precision or more bandwidth",
     )
 
@@ -76,8 +80,8 @@ def _fit(result: Result) -> Issue | None:
     return _warning(
         "no-fit",
         "device_memory_gb",
-        f"Weights of {result.weights_gb:,.1f} GB take {share:.0%} of {memory}; "
-        f"{USABLE_MEMORY_SHARE:.0%} is usable, before any KV cache",
+        f"Weights of {rounded(result.weights_gb or 0.0, 1)} GB take {as_percent(share)} of {memory}; "
+        f"{as_percent(USABLE_MEMORY_SHARE)} is usable, before any KV cache",
         "Use more devices, devices with more memory, or a lower precision",
     )
 
@@ -87,7 +91,7 @@ def _batch(result: Result) -> Issue | None:
     if batch < BATCH_NOTED_FROM:
         return None
     size, share = max((pair for pair in MEASURED_BATCH_SHARE if pair[0] <= batch), key=lambda pair: pair[0])
-    measured = f"public measurements give {share:.0%} of the batch-1 rate at batch {size} on HBM devices"
+    measured = f"public measurements give {as_percent(share)} of the batch-1 rate at batch {size} on HBM devices"
     if batch > BATCH_WARNED_ABOVE:
         return _warning(
             "batch-large",
@@ -98,7 +102,7 @@ def _batch(result: Result) -> Issue | None:
     return _note(
         "batch-noted",
         "batch",
-        f"Batch {batch:g} is where a stream begins to slow down: {measured}",
+        f"At a batch of {batch:g} each stream is a little slower than the linear model says: {measured}",
         "Read the aggregate as an upper bound",
     )
 
@@ -110,9 +114,51 @@ def _above_ceiling(result: Result) -> Issue | None:
     return _warning(
         "above-ceiling",
         "measured_tokens_per_sec",
-        f"The measured {measured:,.2f} tok/s is above the ceiling of {ceiling:,.2f} tok/s, so an input is wrong",
+        f"The measured {rounded(measured, 2)} tok/s is above the ceiling of {rounded(ceiling, 2)} tok/s, "
+        "so an input is wrong",
         "Look at the precision, then speculative decoding, then mixture of experts",
     )
+
+
+def _measured(result: Result) -> Issue | None:
+    measured, ceiling, rate = (
+        result.scenario.measured_tokens_per_sec,
+        result.ceiling_tokens_per_sec,
+        result.tokens_per_sec,
+    )
+    if measured is None or ceiling is None or rate is None or measured > ceiling:
+        return None
+    return _note(
+        "measured",
+        "measured_tokens_per_sec",
+        f"The measured {rounded(measured, 2)} tok/s is {as_percent(measured / rate)} of the computed "
+        f"{rounded(rate, 2)} tok/s; it means an efficiency of {as_percent(measured / ceiling, 1)}",
+        "Type that efficiency to plan on what was measured",
+    )
+
+
+# Inputs in which a slip of the unit or of three zeros is common.
+_WATCHED: Final = ("params_b", "weights_gb", "device_bandwidth_gb_s", "bandwidth_gb_s", "device_memory_gb")
+
+
+def _unlikely(name: str) -> Callable[[Result], Issue | None]:
+    """A check of one input against the range in which such figures lie."""
+    column = COLUMNS[name]
+    low, high = column.rule.likely or (0.0, float("inf")) if isinstance(column.rule, Number) else (0.0, float("inf"))
+    unit = unit_of(name).symbol
+
+    def unlikely(result: Result) -> Issue | None:
+        value = getattr(result.scenario, name)
+        if value is None or low <= value <= high:
+            return None
+        return _warning(
+            "unlikely",
+            name,
+            f"{column.label} is {value:,.10g} {unit}, unusually {'low' if value < low else 'high'}",
+            "Check the unit and the number of zeros",
+        )
+
+    return unlikely
 
 
 def _size_differs(result: Result) -> Issue | None:
@@ -125,8 +171,8 @@ def _size_differs(result: Result) -> Issue | None:
     return _warning(
         "size-differs",
         "weights_gb",
-        f"The typed {scenario.weights_gb:,.1f} GB differs from {scenario.params_b:g} billion parameters "
-        f"at {bits:g} bits, {computed:,.1f} GB; the typed size is used",
+        f"The typed {rounded(scenario.weights_gb, 1)} GB differs from {scenario.params_b:g} billion parameters "
+        f"at {bits:g} bits, {rounded(computed, 1)} GB; the typed size is used",
         "Check size, parameters and precision",
     )
 
@@ -138,7 +184,7 @@ def _slow_prefill(result: Result) -> Issue | None:
     return _note(
         "slow-prefill",
         "prompt_tokens",
-        f"The first token takes {ttft:,.2f} s, a prefill problem",
+        f"The first token takes {rounded(ttft, 2)} s, a prefill problem",
         "Shorten the prompt, cache its prefix or add compute; memory bandwidth does not help",
     )
 
@@ -150,7 +196,8 @@ def _ceiling(result: Result) -> Issue | None:
     return _note(
         "ceiling",
         "efficiency",
-        f"Efficiency is {'blank' if blank else '100%'}, so the row's rates are a ceiling, not a prediction",
+        f"{'No efficiency is given' if blank else 'Efficiency is 100%'}, so the row's rates are a ceiling, "
+        "not a prediction",
         "Type the share of the bandwidth that your stack achieves",
     )
 
@@ -203,6 +250,11 @@ _RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
     _slow,
     _batch,
     _above_ceiling,
+    _measured,
+    *(
+        _unlikely(name)
+        for name in ("params_b", "weights_gb", "device_bandwidth_gb_s", "bandwidth_gb_s", "device_memory_gb")
+    ),
     _size_differs,
     _slow_prefill,
     _ceiling,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class Recommendation:
     """The best scenario, or None where none qualifies; the criterion in words; how many were compared or set aside.
 
-    ``steadier`` is the best one whose batch the linear model does not overstate, where that is another.
+    ``steadier`` is the best one at a batch of at most 32, where that is another; ``ties`` counts the others that
+    share the best value; ``mixed`` says that models or request sizes differ among those compared; ``uncounted``
+    are left out because it is not known how many devices their aggregate bandwidth stands for.
     """
 
     best: Result | None
@@ -27,6 +29,9 @@ class Recommendation:
     compared: int
     slow: int
     not_fitting: int
+    uncounted: int = 0
+    ties: int = 0
+    mixed: bool = False
 
     def value(self, result: Result) -> float | None:
         """A result's figure by the criterion."""
@@ -47,7 +52,9 @@ def recommend(results: Sequence[Result]) -> Recommendation:
     figure, words = next(
         (pair for pair in _CRITERIA if any(_figure(r, pair[0]) is not None for r in able)), _CRITERIA[0]
     )
-    ranked = [r for r in able if _figure(r, figure) is not None]
+    having = [r for r in able if _figure(r, figure) is not None]
+    # A device count of one, assumed for want of a better, would put such a row ahead of its equals.
+    ranked = [r for r in having if not flagged(r, "one-device")] or having
     best = _best(ranked, figure)
     steadier = _best([r for r in ranked if not flagged(r, "batch-large")], figure)
     return Recommendation(
@@ -58,7 +65,16 @@ def recommend(results: Sequence[Result]) -> Recommendation:
         compared=len(ranked),
         slow=len(fitting) - len(able),
         not_fitting=len(results) - len(fitting),
+        uncounted=len(having) - len(ranked),
+        ties=sum(_figure(r, figure) == _figure(best, figure) for r in ranked) - 1 if best else 0,
+        mixed=len({_task(r) for r in ranked}) > 1,
     )
+
+
+def _task(result: Result) -> tuple[object, ...]:
+    """What a scenario serves: the model's size and the size of a request."""
+    scenario = result.scenario
+    return (scenario.params_b or scenario.model, scenario.prompt_tokens, scenario.output_tokens)
 
 
 def flagged(result: Result, code: str) -> bool:

@@ -61,11 +61,12 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The workbook that a study came from: its file name, the hash of its bytes, the sheet that was read."""
+    """The workbook that a study came from: its file name, the hash of its bytes, the sheet and columns read."""
 
     name: str = ""
     sha256: str = ""
     sheet: str = ""
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

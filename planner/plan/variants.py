@@ -30,7 +30,10 @@ def read_precisions(names: Iterable[str]) -> tuple[str, ...]:
 
     Raises PlannerError where one is unknown.
     """
-    return tuple(dict.fromkeys(_read_option("precision", name) for name in names))
+    found = tuple(dict.fromkeys(_read_option("precision", name, "--precisions") for name in names))
+    if not found:
+        raise PlannerError("--precisions names none; expected at least one, such as fp16,int8.")
+    return found
 
 
 def read_batches(sizes: Iterable[str | float]) -> tuple[int, ...]:
@@ -38,17 +41,19 @@ def read_batches(sizes: Iterable[str | float]) -> tuple[int, ...]:
 
     Raises PlannerError where one is not a whole number of at least 1.
     """
-    found = sorted({int(_read_option("batch", size)) for size in sizes})
+    found = sorted({int(_read_option("batch", size, "--batches")) for size in sizes})
+    if not found:
+        raise PlannerError("--batches names none; expected at least one, such as 1,8,32.")
     if len(found) > _MOST_BATCHES:
         raise PlannerError(f"{len(found)} batch sizes asked for; expected at most {_MOST_BATCHES}.")
     return tuple(found)
 
 
-def _read_option(name: str, value: str | float) -> Any:
+def _read_option(name: str, value: str | float, option: str) -> Any:
     try:
         return read_value(name, COLUMNS[name], Typed(value)).value
     except BadValueError as bad:
-        raise PlannerError(f"{bad.problem}; expected {bad.accepted}.") from bad
+        raise PlannerError(f"{option}: {bad.problem}; expected {bad.accepted}.") from bad
 
 
 def at_precision(result: Result, precision: str) -> Result | None:

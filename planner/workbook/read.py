@@ -20,8 +20,9 @@ from openpyxl.utils import FORMULAE, get_column_letter
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 
-from planner.headers import Cell, Grid
+from planner.headers import Cell, Grid, column_letters
 from planner.issues import PlannerError
+from planner.plan.scenario import COLUMNS
 from planner.plan.study import Source
 from planner.table import ScenarioTable, read_table
 from planner.workbook.layout import MARK, CellOut, Sheet, Style
@@ -61,13 +62,23 @@ class ReadWorkbook:
             if hasattr(self.values[name], "iter_rows")
         ]
 
+    @property
+    def names(self) -> set[str]:
+        """The workbook's names but the functions that planner put there, as Excel compares them."""
+        return {
+            name.casefold() for name, defined in self.formulas.defined_names.items() if defined.vbProcedure is not True
+        }
+
     def table(self, sheet: str = "") -> ScenarioTable:
         """The scenario table; raises PlannerError where there is none."""
         return read_table(self.grids, sheet)
 
     def source(self, table: ScenarioTable) -> Source:
         """What a study says of where it came from."""
-        return Source(self.path.name, self.sha256, table.sheet)
+        columns = (
+            f"{COLUMNS[name].label} in {column_letters(cell.column)}" for name, cell in table.header.cells.items()
+        )
+        return Source(self.path.name, self.sha256, table.sheet, tuple(columns))
 
     def copy_of(self, name: str) -> tuple[Sheet, list[str]]:
         """A copy of a sheet, and the cells whose formulas lean on what the copy does not have."""
@@ -195,7 +206,8 @@ def _grid(formulas: Worksheet, values: Worksheet) -> Grid:
             # Only rows that hold something: a merge may cover a million empty ones.
             for row in filled[bisect_right(filled, area.min_row) : bisect_right(filled, area.max_row)]:
                 rows[row].setdefault(area.min_col, top)
-    return Grid(values.title, rows, ours=MARK in values.defined_names)
+    hidden = frozenset(int(row) for row, dimension in values.row_dimensions.items() if dimension.hidden)
+    return Grid(values.title, rows, ours=MARK in values.defined_names, hidden=hidden)
 
 
 def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
@@ -210,8 +222,9 @@ def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
         value = None if stored is None else stored.value
         is_formula = raw.data_type == "f"
         formula = _formula_text(raw.value) if is_formula else ""
-        if formula and (value is None or not _self_contained(raw.value)):
-            foreign.append(raw.coordinate)
+        if formula and not _self_contained(raw.value):
+            # Without a stored value there is nothing to stand in its place; reading says so at the cell.
+            foreign += [] if value is None else [raw.coordinate]
             formula = ""
         cells.append(CellOut(row - 1, column - 1, value if is_formula else raw.value, formula, style))
     widths = {
@@ -224,6 +237,7 @@ def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
             name=formulas.title,
             cells=cells,
             widths={index - 1: width for index, width in widths.items()},
+            heights={int(row) - 1: d.height for row, d in formulas.row_dimensions.items() if d.height},
             freeze=_frozen(formulas),
             hidden_rows=tuple(int(row) - 1 for row, dimension in formulas.row_dimensions.items() if dimension.hidden),
             merges=tuple(

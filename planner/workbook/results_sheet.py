@@ -123,7 +123,13 @@ def results_sheet(study: Study, writing: Writing) -> Sheet:
         freeze=(FIRST_ROW, 1),
         filter=(0, 0, last_row, len(COLUMN_OF) - 1),
         rules=_rules(last_row),
-        notes={(0, COLUMN_OF[name]): column.help for name, column in _columns().items() if column.help},
+        notes={(0, COLUMN_OF[name]): column.help for name, column in _columns().items() if column.help}
+        | {
+            (
+                0,
+                COLUMN_OF["flags"],
+            ): "As planner found them at its run. Figures and colours follow your edits; run again for these."
+        },
         heights={0: HEADER_HEIGHT},
         repeat_rows=(0, 0),
         repeat_columns=(0, 0),
@@ -177,9 +183,15 @@ def _input(row: int, name: str, case: Case, writing: Writing, style: Style) -> C
     value = getattr(case.result.scenario, name)
     if isinstance(COLUMNS[name].rule, PrecisionName) and value:
         value = as_cell(value)
-    formula = ""
-    if writing.linked and name in case.origin.plain and value not in (None, ""):
-        formula = writing.reference(case.origin.sheet, case.origin.cells[name])
+    formula, cell = "", case.origin.cells.get(name)
+    if writing.linked and cell and writing.functions is not Functions.NONE:
+        there = on_sheet(case.origin.sheet, cell)
+        if name in case.origin.plain:
+            formula = f"={there}"
+        elif case.result.sources.get(name) != TYPED:
+            # A blank that is filled in later, in the scenario sheet, counts from then on.
+            default = '""' if value in (None, "") else f"{value:g}"
+            formula = f'=IF({there}="",{default},{there})'
     return CellOut(row, COLUMN_OF[name], None if value == "" else value, formula, style)
 
 

@@ -107,8 +107,11 @@ def _speed_cells(study: Study, writing: Writing) -> Iterator[CellOut]:
         at = _TABLE_COLUMN + offset
         memory = None if column.memory_gb is None else column.memory_gb * column.devices
         yield CellOut(_LABEL_ROW, at, column.label, style=HEAD)
-        yield CellOut(_BANDWIDTH_ROW, at, column.bandwidth_gb_s, style=number)
-        yield CellOut(_MEMORY_ROW, at, memory, style=number)
+        for row, value in ((_BANDWIDTH_ROW, column.bandwidth_gb_s), (_MEMORY_ROW, memory)):
+            whole = value is None or float(value).is_integer()
+            yield CellOut(
+                row, at, value, style=dataclasses.replace(number, number_format="#,##0" if whole else "General")
+            )
     for index, line in enumerate(table.rows):
         row = _TABLE_ROW + index
         yield CellOut(row, _LABEL_COLUMN, line.label, style=Style(bottom=LINE))

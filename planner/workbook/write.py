@@ -88,6 +88,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises PlannerError where the folder or the file cannot be written.
     """
     path = path.resolve()
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PlannerError(f"Cannot write {path}: it is write-protected.")
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
     except OSError as error:
@@ -102,7 +104,8 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
-        said = "it is open in another program" if isinstance(error, PermissionError) else error.strerror or error
+        denied = "permission denied, or it is open in another program"
+        said = denied if isinstance(error, PermissionError) else error.strerror or error
         raise PlannerError(f"Cannot write {path}: {said}.") from error
     except xlsxwriter.exceptions.FileCreateError as error:
         raise PlannerError(f"Cannot write {path}: {error}.") from error

@@ -13,10 +13,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import openpyxl
 import xlsxwriter
 
 from planner import Scenario, evaluate
+from planner.for_excel import for_excel
+from planner.functions import BY_NAME
 from planner.job import Job, default_output, run
 from planner.plan.evaluate import FORMULAS, compute
 from planner.plan.resolve import resolve
@@ -81,6 +84,16 @@ def main() -> int:
     one = median(lambda: [evaluate(BASE) for _ in range(ROWS)]) / ROWS
     print(f"{len(FORMULAS)} formulas of one scenario {formulas * 1e6:.1f} us; evaluate() {one * 1e6:.1f} us a scenario")
     good &= report("evaluate(), checks and all", one, "its formulas alone", formulas, 12)
+    column = [[float(n)] for n in range(1, 10_001)]
+    names = [["FP16"]] * 10_000
+    call, weights = for_excel(BY_NAME["TOKENS_PER_SEC"]), for_excel(BY_NAME["WEIGHTS_GB"])
+    array = median(lambda: (3350.0 * 0.85 / np.array(column)).tolist())
+    good &= report(
+        "TOKENS_PER_SEC over 10,000 cells", median(lambda: call(column, 3350.0, 0.85)), "numpy, unchecked", array, 10
+    )
+    good &= report(
+        "WEIGHTS_GB over 10,000 precision names", median(lambda: weights(column, names)), "numpy, unchecked", array, 40
+    )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "many.xlsx"
         write_starter(source, [replace(BASE, name=f"Scenario {n}", batch=float(1 + n % 64)) for n in range(ROWS)])
