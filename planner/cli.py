@@ -104,6 +104,7 @@ Examples:
 )
 @click.option("--paper", type=click.Choice(["a4", "letter"], case_sensitive=False), default="a4", show_default=True)
 @click.option("--title", default="", help="Title of the report.")
+@click.option("--force", is_flag=True, help="Write over files that planner did not make.")
 @_study_options
 def run(
     workbook: Path,
@@ -116,6 +117,7 @@ def run(
     table_limit: int,
     paper: str,
     title: str,
+    force: bool,
     sheet: str,
     strict: bool,
     as_json: bool,
@@ -139,6 +141,7 @@ def run(
         sheet=sheet,
         paper=paper,
         title=title,
+        force=force,
         command=shlex.join(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
     )
     with _progress(job, quiet=as_json) as progress:
@@ -303,9 +306,8 @@ def _print_end(outcome: Outcome) -> None:
     best, steadier = recommendation.best, recommendation.steadier
     if best:
         tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
-        click.echo(
-            f"Best: {best.scenario.name} ({recommendation.criterion} among those at reading pace that fit{tied})."
-        )
+        among = "among those at reading pace that fit, where memory is given"
+        click.echo(f"Best: {best.scenario.name} ({recommendation.criterion} {among}{tied}).")
         if recommendation.mixed:
             click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
         if steadier:

@@ -39,11 +39,15 @@ class BadValueError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A cell's value as understood: the value, whether the cell holds just that, and what was assumed."""
+    """A cell's value as understood: the value, whether the cell holds just that, and what was assumed.
+
+    ``link`` is how a formula makes the value of the cell {0}, where the cell holds a number that needs only that.
+    """
 
     value: Any
     plain: bool = False
     note: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,8 @@ class Number:
             plain = plain and value.is_integer()
             value = float(round(value))
         self._check(column, value, unit, wanted)
-        return Understood(value, plain, note)
+        scaled = not plain and not isinstance(typed.value, str) and not self.whole
+        return Understood(value, plain, note, f"{{0}}*{typed.header_factor!r}" if scaled else "")
 
     def wanted(self, unit: units.Unit) -> str:
         """The accepted values with their unit."""
@@ -214,7 +219,10 @@ class Ratio:
             ratio /= MOST_PERCENT
         if not SMALLEST <= ratio <= 1:
             raise BadValueError(f"{column.label} is {as_typed}", self.accepted)
-        return Understood(ratio, plain=not isinstance(typed.value, str) and ratio == typed.value)
+        plain = not isinstance(typed.value, str) and ratio == typed.value
+        scaled = not plain and not isinstance(typed.value, str)
+        link = f"IF({{0}}>={PERCENT_FROM},{{0}}/{MOST_PERCENT},{{0}})" if scaled else ""
+        return Understood(ratio, plain=plain, link=link)
 
 
 FEWEST_BITS = 1
@@ -283,6 +291,10 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
         raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", wanted)
     if isinstance(value, dt.date | dt.time | dt.timedelta):
         raise BadValueError(f"{column.label} is a date or time ({value})", wanted)
+    if isinstance(value, Decimal):
+        typed = dataclasses.replace(typed, value=float(value))
+    elif not isinstance(value, str | int | float):
+        raise BadValueError(f"{column.label} is a {type(value).__name__}", wanted)
     return column.rule.read(column, units.unit_of(name), typed)
 
 

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from planner import guards
+from planner.functions import REFUSAL
 from planner.translate import to_array
 
 if TYPE_CHECKING:
@@ -174,11 +175,13 @@ def refusal(argument: Argument, given: Any) -> str:
     'weights_gb is -1; expected a number above 0'
     """
     shown = str(given)
+    if REFUSAL in shown:
+        return shown
     if isinstance(given, bool):
         shown = shown.upper()
     elif isinstance(given, int | float):
         shown = f"{given:.{_EXCEL_DIGITS}G}"
-    return f"{argument.name} is {shown}; expected {argument.rule.accepted}"
+    return f"{argument.name} is {shown}{REFUSAL}{argument.rule.accepted}"
 
 
 def _number(rule: Rule, cell: Any) -> float | None:

@@ -129,6 +129,10 @@ BY_FORMULA: Final[Mapping[Callable[..., float], ExcelFunction]] = MappingProxyTy
 )
 
 
+# Stands in every refusal, and in nothing that people type.
+REFUSAL: Final = "; expected "
+
+
 @cache
 def lambda_of(function: ExcelFunction) -> str:
     """The function as a LAMBDA, in the form in which a workbook stores it.
@@ -157,7 +161,9 @@ def lambda_of(function: ExcelFunction) -> str:
         values[parameter] = used
     body = to_excel(function.formula, values)
     for argument, parameter in reversed(arguments):
-        refusal = f'"{argument.name} is "&{cells[parameter]}&"; expected {argument.rule.accepted}"'
+        own = f'"{argument.name} is "&{cells[parameter]}&"; expected {argument.rule.accepted}"'
+        # What another function refused is passed on as it is: a refusal of a refusal says nothing.
+        refusal = f'IF(ISNUMBER(SEARCH("{REFUSAL}",{cells[parameter]})),{cells[parameter]},{own})'
         body = f"IF({guards.excel_ok(argument.rule, values[parameter])},{body},{refusal})"
     for argument, parameter in reversed(arguments):
         if not argument.optional:
@@ -187,13 +193,26 @@ def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     return f"{function.name}({','.join(bind[parameter] for parameter in function.parameters)})"
 
 
+CHECK_INPUTS: Final = "check inputs"
+
+
 def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
-    """The formula written out as arithmetic on the bound cells; empty where a required cell is empty.
+    """The formula written out as arithmetic on the bound cells; empty where a cell it needs is empty.
+
+    A figure that is no figure (zero, negative, a share above one) gives a short text in place of a number, and a
+    share typed as percent counts as such, as in the functions themselves.
 
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
-    'IF(F5="","",IF(J5="","",(J5/F5)))'
+    'IF(COUNT(F5,J5)<2,"",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5)))'
     """
-    text = to_excel(formula, bind)
-    for parameter in reversed(parameters_of(formula)):
-        text = f'IF({bind[parameter]}="","",{text})'
-    return text
+    meant, shares = dict(bind), []
+    for parameter in parameters_of(formula):
+        if isinstance(_rule_of(parameter), columns.Ratio):
+            cell = bind[parameter]
+            meant[parameter] = f"IF({cell}>={columns.PERCENT_FROM},{cell}/{columns.MOST_PERCENT},{cell})"
+            shares.append(meant[parameter])
+    cells = ",".join(bind[parameter] for parameter in parameters_of(formula))
+    text = to_excel(formula, meant)
+    for share in shares:
+        text = f'IF({share}>1,"{CHECK_INPUTS}",{text})'
+    return f'IF(COUNT({cells})<{len(parameters_of(formula))},"",IF(MIN({cells})<=0,"{CHECK_INPUTS}",{text}))'

@@ -56,6 +56,8 @@ class Cell:
     formula: str = ""
     percent: bool = False
     error: bool = False
+    # Where the value stands, if not here: the top of the merged cells that cover this one.
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def find_header(grid: Grid) -> Header | None:
     """The row, among the first ones, whose texts name the most fields."""
     best: Header | None = None
     for row in sorted(grid.rows)[:_ROWS_SEARCHED]:
-        header = _read_header(grid, row)
+        header = _read_header(grid, row, suggest=False)
         # A header that is asked about counts as well, so that 'Weights (GB) | Bandwidth (GB/s)' is asked about.
         asked = sum(issue.severity is Severity.ERROR for issue in header.issues)
         if (
@@ -113,7 +115,8 @@ def find_header(grid: Grid) -> Header | None:
             and (best is None or len(header.cells) > len(best.cells))
         ):
             best = header
-    return best
+    # Near misses are looked for in the one row that is read: it is slow work.
+    return best and _read_header(grid, best.row)
 
 
 def normalise(text: str) -> str:
@@ -175,18 +178,20 @@ def _undecided(text: str) -> tuple[str, tuple[str, ...]] | None:
     return _UNDECIDED.get(normalise(bare))
 
 
-def _read_header(grid: Grid, row: int) -> Header:
+def _read_header(grid: Grid, row: int, *, suggest: bool = True) -> Header:
     cells: dict[str, HeaderCell] = {}
     issues: list[Issue] = []
     unread: dict[int, str] = {}
     for column, cell in sorted(grid.rows[row].items()):
+        if suggest and (cell.error or (cell.formula and cell.value is None)):
+            issues.append(_unreadable(cell, grid, row, column))
         if not isinstance(cell.value, str) or not cell.value.strip() or cell.error:
             continue
         text = " ".join(cell.value.split())
         place: dict[str, Any] = {"sheet": grid.name, "cell": f"{column_letters(column)}{row}", "row": row}
         name, unit = _match(text)
         if name is None:
-            said = _unknown(text, place)
+            said = _unknown(text, place, suggest=suggest)
             issues += said
             if not said:
                 unread[column] = f"{echo(text)} ({place['cell']})"
@@ -223,7 +228,7 @@ def _read_header(grid: Grid, row: int) -> Header:
 def header_again(grid: Grid, row: int, header: Header) -> Header | None:
     """The header that a row further down is, where most of its texts name fields as a second table's do."""
     texts = [cell for cell in grid.rows[row].values() if isinstance(cell.value, str) and cell.value.strip()]
-    found = _read_header(grid, row)
+    found = _read_header(grid, row, suggest=False)
     enough = len(found.cells) >= max(_FEWEST, len(header.cells) // 2) and len(found.cells) >= _MOSTLY * len(texts)
     return found if enough else None
 
@@ -259,7 +264,39 @@ def _header_factor(name: str, unit: str) -> float | None:
     return units.factor_to(own.dimension, unit)
 
 
-def _unknown(text: str, place: dict[str, Any]) -> list[Issue]:
+def _unreadable(cell: Cell, grid: Grid, row: int, column: int) -> Issue:
+    """What to say of a header that is an error, or a formula that was never worked out."""
+    what = f"is {cell.value}, an error of the workbook" if cell.error else "is a formula without a stored value"
+    return Issue(
+        severity=Severity.WARNING,
+        code="header",
+        problem=f"The header {what}, so its column is not read",
+        advice="Open the workbook in Excel and save it, or type the header",
+        sheet=grid.name,
+        cell=f"{column_letters(column)}{row}",
+        row=row,
+    )
+
+
+# Headers of other things that look like ours.
+_OTHER_THINGS: Final = frozenset(
+    {
+        "gpu",
+        "device",
+        "accelerator",
+        "hardware",
+        "card",
+        "gpu type",
+        "gpu model",
+        "gpu name",
+        "device type",
+        "device name",
+    }
+    | {"gpu utilisation", "cpu utilisation", "model type", "batch owner", "weight"}
+)
+
+
+def _unknown(text: str, place: dict[str, Any], *, suggest: bool) -> list[Issue]:
     """What to say of a header that names no field: nothing, unless it nearly does."""
     if open_question := _undecided(text):
         what, fields = open_question
@@ -275,6 +312,8 @@ def _unknown(text: str, place: dict[str, Any]) -> list[Issue]:
             )
         ]
     plain = normalise(split_unit(text)[0])
+    if not suggest or plain in _OTHER_THINGS:
+        return []
     close = difflib.get_close_matches(plain, known_headers(), n=1, cutoff=_CLOSE_ENOUGH)
     if not close:
         return []

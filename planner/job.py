@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.functions import lambdas
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.study import Options, Study, make_study
+from planner.workbook.package import has_mark, same_file
 from planner.workbook.read import ReadWorkbook, read_workbook
 from planner.workbook.results_sheet import Functions
 from planner.workbook.sheets import SHEET_NAMES, result_sheets
@@ -44,6 +45,7 @@ class Job:
     title: str = ""
     command: str = ""
     made: dt.datetime | None = None
+    force: bool = False
 
     @property
     def steps(self) -> int:
@@ -96,8 +98,8 @@ def write_results(study: Study, path: Path | str, functions: Functions = Functio
 
     Raises PlannerError where the file cannot be written.
     """
-    if Path(path).suffix.lower() != ".xlsx":
-        raise PlannerError(f"Results are written as .xlsx; {Path(path).name} has another ending.")
+    functions = Functions(functions)
+    refuse_target(Path(path), ".xlsx", force=False)
     write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
 
 
@@ -139,14 +141,31 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
 
 def _refuse_overwriting(job: Job) -> None:
     for path in (job.output, job.pdf):
-        if path is not None and path.resolve() == job.source.resolve():
+        if path is not None and same_file(path, job.source):
             raise PlannerError(f"{path} is the workbook itself, which is never written; name another file.")
     if job.output.is_dir():
         raise PlannerError(f"{job.output} is a folder; name the results workbook in it.")
-    if job.output.suffix.lower() != ".xlsx":
-        raise PlannerError(f"Results are written as .xlsx; {job.output.name} has another ending.")
-    if job.pdf is not None and job.pdf.suffix.lower() != ".pdf":
-        raise PlannerError(f"The report is written as .pdf; {job.pdf.name} has another ending.")
+    refuse_target(job.output, ".xlsx", force=job.force)
+    if job.pdf is not None:
+        refuse_target(job.pdf, ".pdf", force=job.force)
+
+
+def refuse_target(path: Path, suffix: str, *, force: bool) -> None:
+    """Refuse to write over a file that planner did not make.
+
+    Raises PlannerError for another ending, or for such a file unless forced.
+    """
+    kind = {".xlsx": "Results are", ".pdf": "The report is"}[suffix]
+    if path.suffix.lower() != suffix:
+        raise PlannerError(f"{kind} written as {suffix}; {path.name} has another ending.")
+    if not force and path.is_file() and not _made_by_planner(path):
+        raise PlannerError(f"{path} is there already and is no work of planner's; --force writes over it.")
+
+
+def _made_by_planner(path: Path) -> bool:
+    """Whether a file is a result of planner's, or nothing yet; of a report it is known only that it is a PDF."""
+    data = path.read_bytes()
+    return not data or (data.startswith(b"%PDF-") if path.suffix.lower() == ".pdf" else has_mark(data))
 
 
 def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, list[Issue]]:

@@ -237,7 +237,7 @@ class _Row:
         self.values: dict[str, Any] = {}
         self.refused: set[str] = set()
         self.issues: list[Issue] = []
-        plain = set()
+        plain, links = set(), {}
         for name, head in header.cells.items():
             cell = grid.rows[row].get(head.column)
             if cell is None or _is_blank(cell):
@@ -252,6 +252,8 @@ class _Row:
                 self.issues.append(self.said(name, Severity.NOTE, "read-as", understood.note))
             if understood.plain:
                 plain.add(name)
+            if understood.link:
+                links[name] = understood.link
             self.values[name] = understood.value
         self.blank = not self.values and not self.refused
         self.heading = not self.blank and not self.refused and set(self.values) <= _LABELS_ONLY
@@ -260,12 +262,14 @@ class _Row:
             self.issues = [self.said("name", Severity.NOTE, "heading", problem + ", so it is read as a heading")]
         self.values.setdefault("name", f"Row {row}")
         cells = {name: self.cell_of(name) for name in header.cells}
-        self.origin = Origin(grid.name, row, MappingProxyType(cells), frozenset(plain))
+        self.origin = Origin(grid.name, row, MappingProxyType(cells), frozenset(plain), MappingProxyType(links))
 
     def cell_of(self, name: str) -> str:
         head = self.header.cells.get(name)
         first = min(cell.column for cell in self.header.cells.values())
-        return f"{column_letters(head.column if head else first)}{self.row}"
+        column = head.column if head else first
+        cell = self.grid.rows[self.row].get(column)
+        return cell.at if cell is not None and cell.at else f"{column_letters(column)}{self.row}"
 
     def said(self, name: str, severity: Severity, code: str, problem: str, accepted: str = "") -> Issue:
         return Issue(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import zipfile
 
 import ironcalc
 import openpyxl
@@ -11,7 +13,7 @@ import xlsxwriter
 
 from planner import PlannerError, Scenario, evaluate, plan_workbook, study_of, write_results
 from planner.job import ExitCode, Job, default_output, default_pdf, run
-from planner.workbook.results_sheet import COLUMN_OF
+from planner.workbook.results_sheet import COLUMN_OF, Functions
 
 HEADERS = [
     "Scenario", "Parameters (billions)", "Precision", "Weights (GB)", "Bandwidth per device (GB/s)", "Devices",
@@ -191,22 +193,140 @@ def test_names_that_planner_put_there_are_no_obstacle(sample, tmp_path):
     assert "TOKENS_PER_SEC" in openpyxl.load_workbook(again.written[0]).defined_names
 
 
-def test_a_blank_that_is_filled_in_later_counts_from_then_on(tmp_path):
-    path = book(tmp_path, [["A", 70, "FP16", None, 3350, None, None, None, None, None, None, None]])
-    outcome = run(job(path))
-    edited = openpyxl.load_workbook(outcome.written[0])
-    for cell, value in (("F2", 2), ("H2", 0.5), ("I2", 4), ("J2", 2000), ("K2", 500), ("L2", 9000)):
-        edited["Scenarios"][cell] = value
-    edited.save(tmp_path / "edited.xlsx")
-    model = ironcalc.load_from_xlsx(str(tmp_path / "edited.xlsx"), "en", "UTC", "en")
+EDITS = [
+    # What is typed into the scenario sheet after the run: cell, text, and the field with its value.
+    ("B2", "8", "params_b", 8), ("C2", "INT8", "precision", "INT8"), ("E2", "1008", "device_bandwidth_gb_s", 1008),
+    ("F2", "2", "devices", 2), ("H2", "0.5", "efficiency", 0.5), ("H2", "85", "efficiency", 85), ("I2", "4", "batch", 4),
+    ("J2", "4000", "prompt_tokens", 4000), ("K2", "100", "output_tokens", 100),
+    ("L2", "1000", "prefill_tokens_per_sec", 1000),
+]  # fmt: skip
+FIGURES_CHECKED = ("weights_gb", "tokens_per_sec", "aggregate_tokens_per_sec", "response_time_s", "requests_per_hour")
+FULL = {"params_b": 70, "precision": "FP16", "device_bandwidth_gb_s": 3350, "devices": 1, "efficiency": 0.85, "batch": 8,
+        "prompt_tokens": 2000, "output_tokens": 500, "prefill_tokens_per_sec": 9000}  # fmt: skip
+
+
+@pytest.mark.parametrize("functions", ["embedded", "plain"])
+@pytest.mark.parametrize("start", ["full", "blank"])
+def test_an_edit_of_the_scenario_sheet_gives_what_a_new_run_would_give(tmp_path, functions, start):
+    """A cell edited after the run, or filled in that was blank, one at a time and all together."""
+    row = list(GOOD) if start == "full" else ["A", 70, "FP16", None, 3350, *[None] * 7]
+    given = FULL if start == "full" else {"params_b": 70, "precision": "FP16", "device_bandwidth_gb_s": 3350}
+    outcome = run(job(book(tmp_path, [row]), functions=Functions(functions)))
+    for edits in [[edit] for edit in EDITS] + [EDITS]:
+        model = ironcalc.load_from_xlsx(str(outcome.written[0]), "en", "UTC", "en")
+        for cell, text, _, _ in edits:
+            model.set_user_input(0, 2, ord(cell[0]) - 64, text)
+        model.evaluate()
+        expected = evaluate(Scenario(**given | {name: value for _, _, name, value in edits}))
+        for name in FIGURES_CHECKED:
+            own, wanted = model.get_cell_value(1, 2, COLUMN_OF[name] + 1), getattr(expected, name)
+            assert own == (pytest.approx(wanted) if wanted is not None else ""), (edits, name)
+
+
+@pytest.mark.parametrize("functions", ["embedded", "plain"])
+@pytest.mark.parametrize(("cell", "text"), [("H2", "1.2"), ("H2", "0"), ("E2", "-5"), ("B2", "0")])
+def test_a_bad_edit_gives_a_text_and_no_number(tmp_path, functions, cell, text):
+    outcome = run(job(book(tmp_path, [GOOD]), functions=Functions(functions)))
+    model = ironcalc.load_from_xlsx(str(outcome.written[0]), "en", "UTC", "en")
+    model.set_user_input(0, 2, ord(cell[0]) - 64, text)
     model.evaluate()
-    expected = evaluate(
-        Scenario(params_b=70, precision="FP16", device_bandwidth_gb_s=3350, devices=2, efficiency=0.5, batch=4,
-                 prompt_tokens=2000, output_tokens=500, prefill_tokens_per_sec=9000)
-    )  # fmt: skip
-    for name in ("tokens_per_sec", "aggregate_tokens_per_sec", "response_time_s", "requests_per_hour"):
-        own = model.get_cell_value(1, 2, COLUMN_OF[name] + 1)
-        assert own == pytest.approx(getattr(expected, name)), name
+    own = model.get_cell_value(1, 2, COLUMN_OF["tokens_per_sec"] + 1)
+    assert isinstance(own, str)
+    assert own.count("expected") <= 1
+
+
+def test_numbers_in_another_unit_stay_live(tmp_path):
+    path = book(tmp_path, [GOOD])
+    workbook = openpyxl.load_workbook(path)
+    workbook["Scenarios"]["E1"], workbook["Scenarios"]["E2"] = "Bandwidth per device (TB/s)", 3.35
+    workbook["Scenarios"]["H2"] = 85
+    workbook.save(path)
+    outcome = run(job(path))
+    sheet = openpyxl.load_workbook(outcome.written[0])["Results"]
+    assert sheet.cell(2, COLUMN_OF["device_bandwidth_gb_s"] + 1).value == "=Scenarios!E2*1000.0"
+    model = ironcalc.load_from_xlsx(str(outcome.written[0]), "en", "UTC", "en")
+    model.set_user_input(0, 2, 5, "6.7")
+    model.set_user_input(0, 2, 8, "0.5")
+    model.evaluate()
+    assert model.get_cell_value(1, 2, COLUMN_OF["tokens_per_sec"] + 1) == pytest.approx(6700 * 0.5 / 140)
+
+
+def test_merged_inputs_are_live_in_every_row_that_they_cover(tmp_path, recalculated):
+    path = book(tmp_path, [GOOD, ["B", None, None, *GOOD[3:]]])
+    workbook = openpyxl.load_workbook(path)
+    workbook["Scenarios"].merge_cells("B2:B3")
+    workbook["Scenarios"].merge_cells("C2:C3")
+    workbook.save(path)
+    outcome = run(job(path))
+    assert (
+        openpyxl.load_workbook(outcome.written[0])["Results"].cell(3, COLUMN_OF["params_b"] + 1).value
+        == "=Scenarios!B2"
+    )
+    for formula, stored, own in recalculated(outcome.written[0]).values():
+        if isinstance(stored, int | float):
+            assert own == pytest.approx(stored), formula
+
+
+def as_excel_stores_empty_texts(path):
+    """XlsxWriter leaves an empty value out; Excel types the cell as text."""
+    with zipfile.ZipFile(path) as package:
+        parts = [(entry, package.read(entry)) for entry in package.infolist()]
+    with zipfile.ZipFile(path, "w") as package:
+        for entry, data in parts:
+            package.writestr(entry, re.sub(rb'(<c r="\w+")(><f>[^<]*</f><v></v>)', rb'\1 t="str"\2', data))
+
+
+def test_template_rows_that_give_an_empty_text_are_blank(tmp_path):
+    path = tmp_path / "template.xlsx"
+    workbook = xlsxwriter.Workbook(path)
+    sheet = workbook.add_worksheet("Scenarios")
+    sheet.write_row(0, 0, HEADERS)
+    sheet.write_row(1, 0, GOOD)
+    sheet.write_formula("H2", '=IF(1=1,"",0.85)', None, "")
+    sheet.write_formula("D2", "=TODAY()-TODAY()+140", None, 140)
+    for column in range(12):
+        sheet.write_formula(2, column, '=IF(A2="","","")', None, "")
+    workbook.close()
+    as_excel_stores_empty_texts(path)
+    outcome = run(job(path))
+    assert len(outcome.study.cases) == 1
+    assert not outcome.study.skipped
+    assert outcome.study.cases[0].result.scenario.efficiency == 1
+
+
+def test_a_date_that_a_formula_gives_does_not_spoil_the_copy(tmp_path):
+    path = tmp_path / "dated.xlsx"
+    workbook = xlsxwriter.Workbook(path)
+    sheet = workbook.add_worksheet("Scenarios")
+    sheet.write_row(0, 0, [*HEADERS, "Start"])
+    sheet.write_row(1, 0, GOOD)
+    sheet.write_formula("M2", "=DATE(2026,1,1)", workbook.add_format({"num_format": "yyyy-mm-dd"}), 46023)
+    workbook.close()
+    outcome = run(job(path))
+    assert openpyxl.load_workbook(outcome.written[0], data_only=True)["Scenarios"]["M2"].value == dt.datetime(
+        2026, 1, 1
+    )
+
+
+def test_a_file_that_planner_did_not_make_is_not_written_over_unasked(sample, tmp_path):
+    other = tmp_path / "other.xlsx"
+    openpyxl.Workbook().save(other)
+    before = other.read_bytes()
+    with pytest.raises(PlannerError, match="no work of planner's; --force"):
+        run(Job(source=sample, output=other, pdf=None))
+    with pytest.raises(PlannerError, match="no work of planner's"):
+        write_results(plan_workbook(sample), other)
+    note = tmp_path / "note.pdf"
+    note.write_text("a note")
+    with pytest.raises(PlannerError, match="no work of planner's"):
+        run(Job(source=sample, output=tmp_path / "new.xlsx", pdf=note))
+    assert other.read_bytes() == before
+    run(Job(source=sample, output=other, pdf=None, force=True))
+    run(Job(source=sample, output=other, pdf=None))
+    write_results(plan_workbook(sample), other, "plain")
+    assert "TOKENS_PER_SEC(" not in str(
+        [c.value for r in openpyxl.load_workbook(other)["Results"].iter_rows() for c in r]
+    )
 
 
 def test_results_and_report_cannot_be_one_file(sample, tmp_path):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+import ironcalc
 import openpyxl
 import pytest
+import xlsxwriter
 
 from planner import Scenario, study_of
 from planner.functions import EXCEL_FUNCTIONS, lambdas
@@ -342,3 +344,64 @@ def test_the_same_study_gives_the_same_bytes(tmp_path):
 def test_headers_carry_units():
     assert header_of("prefill_tokens_per_sec") == "Prefill rate (tok/s)"
     assert figure_header("requests_per_hour") == "Requests (per hour)"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "column", "cells", "on"),
+    [
+        # Each rule on both sides of its limit: the cells that it reads, and whether it is on then.
+        ("Results", "tokens_per_sec", {"tokens_per_sec": 9.99}, True),
+        ("Results", "tokens_per_sec", {"tokens_per_sec": 10}, False),
+        ("Results", "weights_memory_share", {"weights_memory_share": 0.901}, True),
+        ("Results", "weights_memory_share", {"weights_memory_share": 0.9}, False),
+        ("Results", "batch", {"batch": 16}, True),
+        ("Results", "batch", {"batch": 15}, False),
+        ("Results", "measured_tokens_per_sec", {"measured_tokens_per_sec": 24, "ceiling_tokens_per_sec": 23.9}, True),
+        (
+            "Results",
+            "measured_tokens_per_sec",
+            {"measured_tokens_per_sec": 23.9, "ceiling_tokens_per_sec": 23.9},
+            False,
+        ),
+        ("Results", "efficiency", {"efficiency": 1}, True),
+        ("Results", "efficiency", {"efficiency": 0.99}, False),
+    ],
+)
+def test_a_mark_is_on_beyond_its_limit_and_off_within(made, sheet, column, cells, on, tmp_path):  # noqa: PLR0917
+    rules = openpyxl.load_workbook(made[Functions.EMBEDDED][0])[sheet].conditional_formatting
+    letter = openpyxl.utils.get_column_letter(COLUMN_OF[column] + 1)
+    formulas = [rule.formula[0] for area in rules if str(area.sqref).startswith(f"{letter}2") for rule in area.rules]
+    path = tmp_path / "rule.xlsx"
+    workbook = xlsxwriter.Workbook(path)
+    page = workbook.add_worksheet()
+    for name, value in cells.items():
+        page.write(1, COLUMN_OF[name], value)
+    for row, formula in enumerate(formulas):
+        page.write_formula(row, 60, f"={formula}")
+    workbook.close()
+    model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
+    model.evaluate()
+    assert any(model.get_cell_value(0, row + 1, 61) is True for row in range(len(formulas))) == on
+
+
+def test_marks_of_the_variant_and_speed_sheets_weigh_the_memory_of_the_row_or_column(made):
+    workbook = openpyxl.load_workbook(made[Functions.EMBEDDED][0])
+    precision = [rule.formula[0] for area in workbook["Precision"].conditional_formatting for rule in area.rules]
+    assert "AND(ISNUMBER(L3),ISNUMBER($J3),L3>0.9*$J3*$K3)" in precision
+    table = [rule.formula[0] for area in workbook["Speed table"].conditional_formatting for rule in area.rules]
+    assert "AND(ISNUMBER(C$6),$B7>0.9*C$6)" in table
+    sheet = values(made[Functions.EMBEDDED][0])["Speed table"]
+    memory = {sheet.cell(4, c).value: sheet.cell(6, c).value for c in range(3, sheet.max_column + 1)}
+    assert memory["2 x 3,350 GB/s"] == 160
+    assert memory["H100 SXM"] == 80
+
+
+def test_no_recalculation_is_forced_and_the_first_rule_decides(made):
+    import zipfile
+
+    with zipfile.ZipFile(made[Functions.ADDIN][0]) as package:
+        workbook = package.read("xl/workbook.xml")
+        assert b"fullCalcOnLoad" not in workbook
+        # An older number would make Excel recalculate all the same.
+        assert b'calcId="191029"' in workbook
+        assert package.read("xl/worksheets/sheet2.xml").count(b"stopIfTrue") == 6

@@ -74,7 +74,8 @@ def _slow(result: Result) -> Issue | None:
 
 def _fit(result: Result) -> Issue | None:
     share, scenario = result.weights_memory_share, result.scenario
-    if share is None or share <= USABLE_MEMORY_SHARE:
+    if share is None or share <= USABLE_MEMORY_SHARE or _one_device(result):
+        # Without the device count there is no saying what the weights have to fit into.
         return None
     memory = f"{scenario.devices:g} x {scenario.device_memory_gb:,.10g} GB"
     return _warning(
@@ -240,7 +241,7 @@ def _one_device(result: Result) -> Issue | None:
     return _note(
         "one-device",
         "devices",
-        "Devices is blank beside an aggregate bandwidth, so requests per device count one device",
+        "Devices is blank beside an aggregate bandwidth, so requests per device count one device and fit is not judged",
         "Type how many devices the aggregate covers",
     )
 

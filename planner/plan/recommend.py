@@ -54,7 +54,9 @@ def recommend(results: Sequence[Result]) -> Recommendation:
     )
     having = [r for r in able if _figure(r, figure) is not None]
     # A device count of one, assumed for want of a better, would put such a row ahead of its equals.
-    ranked = [r for r in having if not flagged(r, "one-device")] or having
+    counted = [r for r in having if not flagged(r, "one-device")] or having
+    # A ceiling is no match for a prediction.
+    ranked = [r for r in counted if not flagged(r, "ceiling")] or counted
     best = _best(ranked, figure)
     steadier = _best([r for r in ranked if not flagged(r, "batch-large")], figure)
     return Recommendation(

@@ -19,6 +19,8 @@ from planner.plan.variants import (
     SpeedTable,
     at_batch,
     at_precision,
+    read_batches,
+    read_precisions,
     speed_table,
 )
 
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a scenario stands: its sheet and row, the cell of each field, and which cells hold the plain value."""
+    """Where a scenario stands: its sheet and row, the cell of each field, and which cells hold the plain value.
+
+    ``links`` says how a formula makes the value of a cell that holds a number in another unit.
+    """
 
     sheet: str = ""
     row: int = 0
     cells: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     plain: frozenset[str] = frozenset()
+    links: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def locate(self, issue: Issue) -> Issue:
         """The issue at its cell; at the row's name where the sheet has no column for the field."""
@@ -76,6 +82,11 @@ class Options:
     precisions: tuple[str, ...] = DEFAULT_PRECISIONS
     batches: tuple[int, ...] = DEFAULT_BATCHES
     table_limit: int = TABLE_LIMIT
+
+    def __post_init__(self) -> None:
+        """Names and sizes in their known spelling, whoever made the options; raises PlannerError for others."""
+        object.__setattr__(self, "precisions", read_precisions(self.precisions))
+        object.__setattr__(self, "batches", read_batches(self.batches))
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,9 @@ def _row_of(result: Result) -> TableRow:
     scenario = result.scenario
     size = scenario.model or (f"{scenario.params_b:g}B" if scenario.params_b else "")
     parts = [size, f"at {scenario.precision}" if scenario.precision else ""]
-    return TableRow(round(result.weights_gb or 0.0, 9), " ".join(part for part in parts if part) or scenario.name)
+    return TableRow(
+        float(f"{result.weights_gb or 0.0:.12g}"), " ".join(part for part in parts if part) or scenario.name
+    )
 
 
 def _column_of(result: Result) -> TableColumn:

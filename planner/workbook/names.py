@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from planner.functions import lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
+from planner.workbook.package import same_file
 from planner.workbook.read import checked_bytes
 from planner.workbook.write import replacing
 
@@ -131,8 +132,8 @@ def embed_functions(path: Path, output: Path | None = None, *, backup: bool = Tr
         after, outcome = _with_names(path, before)
         kept = None
         target = output or path
-        if after != before or target != path:
-            if backup and target == path:
+        if after != before or not same_file(target, path):
+            if backup and same_file(target, path):
                 kept = _backup(path)
             with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as written:
                 for entry in package.infolist():

@@ -9,14 +9,14 @@ import re
 import warnings
 import zipfile
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import openpyxl
 from openpyxl.formula import Tokenizer
-from openpyxl.utils import FORMULAE, get_column_letter
+from openpyxl.utils import FORMULAE
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 
@@ -25,9 +25,12 @@ from planner.issues import PlannerError
 from planner.plan.scenario import COLUMNS
 from planner.plan.study import Source
 from planner.table import ScenarioTable, read_table
-from planner.workbook.layout import MARK, CellOut, Sheet, Style
+from planner.workbook.layout import LONGEST_SHEET_NAME, MARK, CellOut, Sheet, Style
+from planner.workbook.package import empty_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openpyxl.cell.cell import Cell as OpenpyxlCell
     from openpyxl.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
@@ -52,12 +55,13 @@ class ReadWorkbook:
     sha256: str
     formulas: Workbook
     values: Workbook
+    data: bytes = b""
 
     @cached_property
     def grids(self) -> list[Grid]:
         """Every sheet's cells."""
         return [
-            _grid(self.formulas[name], self.values[name])
+            _grid(self.formulas[name], self.values[name], partial(empty_texts, self.data, name))
             for name in self.values.sheetnames
             if hasattr(self.values[name], "iter_rows")
         ]
@@ -82,6 +86,8 @@ class ReadWorkbook:
 
     def copy_of(self, name: str) -> tuple[Sheet, list[str]]:
         """A copy of a sheet, and the cells whose formulas lean on what the copy does not have."""
+        if len(name) > LONGEST_SHEET_NAME or name.strip("'") != name:
+            raise PlannerError(f"{self.path}: Excel takes no sheet named '{name}'; rename it to at most 31 characters.")
         return _copy(self.formulas[name], self.values[name])
 
 
@@ -111,7 +117,7 @@ def read_workbook(path: str | Path) -> ReadWorkbook:
         raise PlannerError(f"{path} cannot be read as a workbook ({_one_line(error)}); {_HOW_TO_CONVERT}.") from error
     if not values.sheetnames:
         raise PlannerError(f"{path} shows no sheets, as a Strict Open XML file does; save it as plain .xlsx.")
-    return ReadWorkbook(path, hashlib.sha256(data).hexdigest(), formulas, values)
+    return ReadWorkbook(path, hashlib.sha256(data).hexdigest(), formulas, values, data)
 
 
 def checked_bytes(path: Path) -> bytes:
@@ -185,27 +191,43 @@ def _formula_text(value: object) -> str:
     return value if isinstance(value, str) and value.startswith("=") else ""
 
 
-def _grid(formulas: Worksheet, values: Worksheet) -> Grid:
-    """A sheet's cells, the value of a merged cell spread down over the rows that it covers."""
+# Text in quotes or behind a backslash is shown as it stands: 0"%" shows a sign and scales nothing.
+_LITERAL: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+
+
+def _grid(formulas: Worksheet, values: Worksheet, empty: Callable[[], set[str]]) -> Grid:
+    """A sheet's cells, the value of a merged cell spread down over the rows that it covers.
+
+    ``empty`` tells the cells whose formula gives an empty text; it is asked only where there may be any.
+    """
     rows: dict[int, dict[int, Cell]] = {}
+    unstored: list[tuple[int, int, str]] = []
     for (row, column), cell in _cells_of(values).items():
         raw = _cells_of(formulas).get((row, column))
         formula = _formula_text(raw.value) if raw is not None and raw.data_type == "f" else ""
         if cell.value is None and not formula:
             continue
+        if cell.value is None:
+            unstored.append((row, column, cell.coordinate))
         rows.setdefault(row, {})[column] = Cell(
             value=cell.value,
             formula=formula,
-            percent="%" in (cell.number_format or "") and not isinstance(cell.value, str),
+            percent="%" in _LITERAL.sub("", cell.number_format or "") and not isinstance(cell.value, str),
             error=cell.data_type == "e",
         )
+    if unstored:
+        blank = empty()
+        for row, column, coordinate in unstored:
+            if coordinate in blank:
+                rows[row][column] = replace(rows[row][column], value="")
     filled = sorted(rows)
     for area in values.merged_cells.ranges:
         top = rows.get(area.min_row, {}).get(area.min_col)
         if top is not None:
+            spread = replace(top, at=f"{column_letters(area.min_col)}{area.min_row}")
             # Only rows that hold something: a merge may cover a million empty ones.
             for row in filled[bisect_right(filled, area.min_row) : bisect_right(filled, area.max_row)]:
-                rows[row].setdefault(area.min_col, top)
+                rows[row].setdefault(area.min_col, spread)
     hidden = frozenset(int(row) for row, dimension in values.row_dimensions.items() if dimension.hidden)
     return Grid(values.title, rows, ours=MARK in values.defined_names, hidden=hidden)
 
@@ -214,8 +236,15 @@ def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
     """The sheet's cells with formulas, stored values and the look of each; foreign formulas become values."""
     cells: list[CellOut] = []
     foreign: list[str] = []
+    looks: dict[int, Style] = {}
+    last = max((row for (row, _), cell in _cells_of(formulas).items() if cell.value is not None), default=0)
     for (row, column), raw in sorted(_cells_of(formulas).items()):
-        style = _style(raw)
+        # Rows of nothing but formats, of which a sheet may have a million, are left behind.
+        if row > last:
+            break
+        if raw.style_id not in looks:
+            looks[raw.style_id] = _style(raw)
+        style = looks[raw.style_id]
         if raw.value is None and style == Style():
             continue
         stored = _cells_of(values).get((row, column))
@@ -229,8 +258,10 @@ def _copy(formulas: Worksheet, values: Worksheet) -> tuple[Sheet, list[str]]:
         cells.append(CellOut(row - 1, column - 1, value if is_formula else raw.value, formula, style))
     widths = {
         index: dimension.width
-        for index in range(1, formulas.max_column + 1)
-        if (dimension := formulas.column_dimensions.get(get_column_letter(index))) and dimension.customWidth
+        for dimension in formulas.column_dimensions.values()
+        if dimension.customWidth and dimension.min
+        # One width may stand for a run of columns, as far as Excel's last.
+        for index in range(dimension.min, min(dimension.max or dimension.min, formulas.max_column) + 1)
     }
     return (
         Sheet(

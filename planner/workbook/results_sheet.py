@@ -146,7 +146,7 @@ def _columns() -> dict[str, Any]:
 def _cells(study: Study, writing: Writing) -> Iterator[CellOut]:
     for name, column in COLUMN_OF.items():
         if name == "flags":
-            yield CellOut(0, column, "Flags", style=HEAD_TEXT)
+            yield CellOut(0, column, "Flags at the run", style=HEAD_TEXT)
         elif name in FIGURE_ORDER:
             yield CellOut(0, column, figure_header(name), style=HEAD_FIGURE)
         else:
@@ -188,6 +188,8 @@ def _input(row: int, name: str, case: Case, writing: Writing, style: Style) -> C
         there = on_sheet(case.origin.sheet, cell)
         if name in case.origin.plain:
             formula = f"={there}"
+        elif name in case.origin.links:
+            formula = "=" + case.origin.links[name].format(there)
         elif case.result.sources.get(name) != TYPED:
             # A blank that is filled in later, in the scenario sheet, counts from then on.
             default = '""' if value in (None, "") else f"{value:g}"

@@ -251,7 +251,7 @@ class _VariantSheet:
         bind |= {"batch": variant, "to_bits": variant}
         if self.writing.functions is Functions.PLAIN and "to_bits" in bind and self.variants[-1] == OWN:
             name = self.variants[offset]
-            bind["to_bits"] = "" if name == OWN else f"{catalog.precision_bits(name):g}"
+            bind["to_bits"] = "" if name == OWN else repr(catalog.precision_bits(name))
         for name, other in self.groups.items():
             # The size at this precision stands beside the rate; the one that it is scaled from is the repeated input.
             if name != group.figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import math
 import os
 import tempfile
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
+from openpyxl.utils.datetime import to_excel
+from xlsxwriter.exceptions import OverlappingRange
+from xlsxwriter.worksheet import Worksheet
 
 from planner.functions import lambdas
 from planner.guards import NUMBER_NAME
@@ -18,17 +22,28 @@ from planner.workbook.layout import MARK, CellOut, Chart, Choice, Rule, Sheet, S
 from planner.workbook.results_sheet import Functions
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Iterator, Sequence
 
     from xlsxwriter.format import Format
-    from xlsxwriter.worksheet import Worksheet
 
 _A4: Final = 9
+# What Excel 2019 and Microsoft 365 write for themselves.
+_CALC_ID: Final = 191029
 # Characters across an A4 page in landscape that can still be read; wider sheets take more pages.
 _READABLE_WIDTH: Final = 190
 _LONGEST_TEXT: Final = 32_767
 _HIDDEN_NAMES: Final = frozenset({MARK, NUMBER_NAME})
+
+
+class _Worksheet(Worksheet):  # type: ignore[misc]
+    """A worksheet that takes formulas as they are: ours are in the form in which a file stores them already.
+
+    XlsxWriter would look through each for some thirty functions that need a prefix, half the time of a large run.
+    """
+
+    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
+        del expand_future_functions
+        return formula.removeprefix("=")
 
 
 class _Workbook(xlsxwriter.Workbook):  # type: ignore[misc]
@@ -65,8 +80,10 @@ def write_workbook(
     """
     with replacing(path) as temporary:
         workbook = _Workbook(str(temporary), {"strings_to_urls": False, "in_memory": False})
-        # Else Excel would recalculate on opening, and an add-in's functions turn into #NAME? where it is missing.
+        # Excel recalculates on opening where it is asked to, or where another version calculated last; an add-in's
+        # functions would turn into #NAME? where the add-in is missing.
         workbook.calc_on_load = False
+        workbook.set_calc_mode("auto", _CALC_ID)
         created = {"created": made} if made else {}
         workbook.set_properties({"title": "planner", "comments": "Written by planner.", **created})
         formats: dict[Style, Format] = {}
@@ -122,7 +139,7 @@ def _umask() -> int:
 def _write_sheet(
     workbook: _Workbook, sheet: Sheet, formats: dict[Style, Format], progress: Callable[[str], None]
 ) -> Worksheet:
-    worksheet = workbook.add_worksheet(sheet.name)
+    worksheet = workbook.add_worksheet(sheet.name, worksheet_class=_Worksheet)
     progress(sheet.name)
 
     def look(style: Style) -> Format:
@@ -149,7 +166,10 @@ def _write_sheet(
 
 def _set_sizes(worksheet: Worksheet, sheet: Sheet) -> None:
     for area in sheet.merges:
-        worksheet.merge_range(*area, "")
+        # Files of other makers hold merges that overlap or cover one cell; Excel refuses those.
+        with contextlib.suppress(OverlappingRange):
+            if area[:2] != area[2:]:
+                worksheet.merge_range(*area, "")
     for column, width in sheet.widths.items():
         worksheet.set_column(column, column, width)
     for row, height in sheet.heights.items():
@@ -161,7 +181,7 @@ def _set_sizes(worksheet: Worksheet, sheet: Sheet) -> None:
 def _write_cell(worksheet: Worksheet, cell: CellOut, look: Format) -> None:
     row, column, value = cell.row, cell.column, cell.value
     if cell.formula:
-        worksheet.write_formula(row, column, cell.formula, look, "" if value is None else value)
+        worksheet.write_formula(row, column, cell.formula, look, _stored(value))
     elif value is None or value == "":
         worksheet.write_blank(row, column, None, look)
     elif isinstance(value, bool):
@@ -173,6 +193,27 @@ def _write_cell(worksheet: Worksheet, cell: CellOut, look: Format) -> None:
         worksheet.write_string(row, column, value[:_LONGEST_TEXT], look)
     else:
         worksheet.write_datetime(row, column, value, look)
+
+
+class _EmptyText(str):
+    """The empty text that a formula gives, unlike the empty string by which XlsxWriter leaves a value out."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+_EMPTY_TEXT: Final = _EmptyText()
+
+
+def _stored(value: Any) -> Any:
+    """A formula's value as a cell stores it: nothing as an empty text, dates and times as their serial numbers."""
+    if value is None or value == "":
+        return _EMPTY_TEXT
+    is_time = isinstance(value, dt.date | dt.time | dt.timedelta)
+    return to_excel(value) if is_time else value  # type: ignore[no-untyped-call]
 
 
 def _format(style: Style) -> dict[str, Any]:
