@@ -62,6 +62,7 @@ class _Part:
         self.self_closing: tuple[int, int] | None = None
         self.names: list[_Name] = []
         self._stack: list[str] = []
+        self._starts: list[int] = []
         self._parser = expat.ParserCreate()
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._start
@@ -85,6 +86,7 @@ class _Part:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         prefix, _, local = tag.rpartition(":")
         self._stack.append(local)
+        self._starts.append(self._parser.CurrentByteIndex)
         if len(self._stack) == 1:
             self.prefix = f"{prefix}:" if prefix else ""
         if self._in_name():
@@ -100,19 +102,21 @@ class _Part:
         return self._stack[1:] == ["definedNames", "definedName"]
 
     def _end(self, _: str) -> None:
-        here = self._parser.CurrentByteIndex
+        start = self._starts.pop()
+        opened = _after_tag(self.data, start)
+        # For <x/> the parser gives the place behind the one tag, not that of an end tag.
+        alone = self.data[:opened].endswith(b"/>")
+        closed = opened if alone else _after_tag(self.data, self._parser.CurrentByteIndex)
         if self._in_name():
-            self.names[-1].end = _after_tag(self.data, here)
+            self.names[-1].end = closed
         local = self._stack.pop()
         if len(self._stack) != 1:
             return
         if local in _BEFORE_NAMES:
-            self.insert_at = _after_tag(self.data, here)
+            self.insert_at = closed
         elif local == "definedNames":
-            self.wrapped, self.insert_at = True, here
-            # For <definedNames/> the parser names the one tag as its end.
-            if not self.data.startswith(b"</", here):
-                self.self_closing = (here, _after_tag(self.data, here))
+            self.wrapped, self.insert_at = True, self._parser.CurrentByteIndex
+            self.self_closing = (start, closed) if alone else None
 
 
 def embed_functions(path: Path, output: Path | None = None, *, backup: bool = True) -> Embedded:
