@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from planner.report import charts
 from planner.report.parts import Bar, Dots, Line
+from planner.report.svg import RUST, STEEL, log_ticks, nice_ticks, spread, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "a name without blanks " + "x" * 220
@@ -18,8 +19,14 @@ WIDE = "名" * 120
 MARKUP = "<script>alert('x')</script> & \"q\""
 
 
-def parse(svg):
-    return ET.fromstring(svg)
+def parse(chart):
+    """The chart's drawing; the names of its rows stand beside it as HTML."""
+    root = ET.fromstring(chart)
+    return root if root.tag == f"{SVG}svg" else root.find(f"{SVG}svg")
+
+
+def names(chart):
+    return ["".join(node.itertext()) for node in ET.fromstring(chart).iter("div") if node.get("class") == "name"]
 
 
 def texts(svg):
@@ -31,7 +38,7 @@ def spans(svg):
     found = []
     for node in parse(svg).iter(f"{SVG}text"):
         size, bold = float(node.get("font-size")), int(node.get("font-weight")) >= 600
-        width = charts.text_width(node.text, size, bold=bold)
+        width = text_width(node.text, size, bold=bold)
         x = float(node.get("x"))
         left = {"start": x, "middle": x - width / 2, "end": x - width}[node.get("text-anchor")]
         found.append((left, left + width, float(node.get("y")), size, node.text))
@@ -77,20 +84,41 @@ def test_bars_have_alt_text_and_escaped_names():
     assert parse(svg).get("font-family").startswith("Inter")
 
 
+@pytest.mark.parametrize("name", ["S01 שלום עולם", "S01 عربي FP16", "S01 日本語", MARKUP])
+def test_names_stand_beside_the_drawing_which_would_take_arabic_apart(name):
+    for chart in (bar_chart(bars(20.0, label=name)), dot_chart([Dots(name, (20.0,), ("20.00",))], ("FP16",))):
+        assert names(chart) == [name]
+        assert name not in texts(chart)
+
+
+@pytest.mark.parametrize("name", [LONG, WIDE])
+def test_long_names_beside_a_drawing_are_cut(name):
+    (shown,) = names(bar_chart(bars(20.0, label=name)))
+    assert shown.endswith("…")
+    assert text_width(shown) <= 232
+
+
+def test_a_mark_among_the_ticks_of_the_axis_is_left_out():
+    low = line_chart([Line("a", (250.0,) * 8)], mark=10, mark_text="reading pace")
+    high = line_chart([Line("a", (50.0,) * 8)], mark=10, mark_text="reading pace")
+    assert "reading pace" not in texts(low)
+    assert "reading pace" in texts(high)
+
+
 def test_a_bar_that_dwarfs_the_others_is_broken_off():
     plain, broken = bar_chart(bars(20.0, 50.0)), bar_chart(bars(20.0, 5000.0))
     white = f'{SVG}path[@fill="#FFFFFF"]'
     assert parse(plain).find(white) is None
     assert parse(broken).find(white) is not None
-    widths = [float(r.get("width")) for r in parse(broken).iter(f"{SVG}rect") if r.get("fill") == charts.STEEL]
+    widths = [float(r.get("width")) for r in parse(broken).iter(f"{SVG}rect") if r.get("fill") == STEEL]
     assert widths[1] / widths[0] < 5
 
 
 def test_hatching_stays_within_its_bar():
     svg = bar_chart(bars(5.0, 40.0))
-    bar = next(r for r in parse(svg).iter(f"{SVG}rect") if r.get("stroke") == charts.RUST)
+    bar = next(r for r in parse(svg).iter(f"{SVG}rect") if r.get("stroke") == RUST)
     left, width = float(bar.get("x")), float(bar.get("width"))
-    strokes = next(p for p in parse(svg).iter(f"{SVG}path") if p.get("stroke") == charts.RUST).get("d")
+    strokes = next(p for p in parse(svg).iter(f"{SVG}path") if p.get("stroke") == RUST).get("d")
     xs = [float(x) for x in re.findall(r"[ML]([\d.]+) ", strokes)]
     assert all(left - 0.01 <= x <= left + width + 0.01 for x in xs)
 
@@ -143,8 +171,8 @@ def test_long_labels_of_lines_are_cut(label):
     assert_inside(line_chart([Line(label, BATCHES)]))
 
 
-def dot_chart(rows, names=("FP16", "INT8", "INT4")):
-    return charts.dot_chart(rows, names, 10.0, "reading pace, 10 tok/s", "alt")
+def dot_chart(rows, precisions=("FP16", "INT8", "INT4")):
+    return charts.dot_chart(rows, precisions, 10.0, "reading pace, 10 tok/s", "alt")
 
 
 @pytest.mark.parametrize("label", ["S01 short", LONG, WIDE, MARKUP])
@@ -162,7 +190,7 @@ def test_dots_without_any_value_give_a_chart():
 
 @given(st.floats(min_value=1e-6, max_value=1e12))
 def test_ticks_are_round_few_and_reach_the_top(top):
-    ticks = charts.nice_ticks(top)
+    ticks = nice_ticks(top)
     assert ticks[0] == 0
     assert ticks[-1] >= top * (1 - 1e-6)
     assert 2 <= len(ticks) <= 11
@@ -170,12 +198,12 @@ def test_ticks_are_round_few_and_reach_the_top(top):
 
 @pytest.mark.parametrize("top", [0.0, -1.0, math.nan, math.inf])
 def test_ticks_of_nothing_are_zero_and_one(top):
-    assert charts.nice_ticks(top) == [0.0, 1.0]
+    assert nice_ticks(top) == [0.0, 1.0]
 
 
 @given(st.floats(min_value=1e-6, max_value=1e9), st.floats(min_value=1, max_value=1e12))
 def test_log_ticks_enclose_the_values(low, ratio):
-    ticks = charts.log_ticks(low, low * ratio)
+    ticks = log_ticks(low, low * ratio)
     assert ticks[0] <= low * (1 + 1e-9)
     assert ticks[-1] >= low * ratio * (1 - 1e-9)
     assert len(ticks) >= 2
@@ -185,7 +213,7 @@ def test_log_ticks_enclose_the_values(low, ratio):
 
 @given(st.lists(st.floats(min_value=0, max_value=200), max_size=12))
 def test_spread_keeps_gap_order_and_limits(places):
-    found = charts.spread(places, 12, 0, 200)
+    found = spread(places, 12, 0, 200)
     ordered = sorted(found)
     assert all(b - a >= 12 - 1e-6 for a, b in itertools.pairwise(ordered))
     assert all(-1e-6 <= place <= 200 + 1e-6 for place in found)
@@ -195,4 +223,4 @@ def test_spread_keeps_gap_order_and_limits(places):
 
 
 def test_spread_leaves_places_that_are_apart():
-    assert charts.spread([10, 60, 110], 12, 0, 200) == [10, 60, 110]
+    assert spread([10, 60, 110], 12, 0, 200) == [10, 60, 110]

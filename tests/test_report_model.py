@@ -8,15 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.formulas.speed import requests_per_hour, response_time_s
+from planner.issues import Issue, Severity
 from planner.plan.evaluate import FORMULAS
 from planner.plan.scenario import Scenario
 from planner.plan.study import Options, Origin, Skipped, Source, Study, study_of
 from planner.report.findings import flag_lines
 from planner.report.model import About, Report, report_of
 from planner.report.parts import Cell as Part
-from planner.report.parts import Head, Row, Table, cell_ranges, count, cut, in_words, labels, say, tidy, width_of
+from planner.report.parts import (
+    Head,
+    Row,
+    Table,
+    cell_ranges,
+    count,
+    cut,
+    digits,
+    in_words,
+    labels,
+    say,
+    tidy,
+    width_of,
+)
 from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, ranked
-from planner.report.worked import digits, expression, worked
+from planner.report.worked import expression, worked
 
 MADE = dt.datetime(2026, 11, 29, 9, 0, tzinfo=dt.UTC)
 
@@ -65,7 +79,7 @@ def seven() -> Study:
 
 def test_a_single_scenario_is_recommended_with_its_figures():
     said = report(study_of([scenario()]))
-    assert said.verdict.title == "S01 serves most: 1,161 requests an hour per device"
+    assert said.verdict.title == "S01 serves 1,161 requests an hour per device"
     assert "one stream at 20.34 tok/s at efficiency 85%" in said.verdict.body[0]
     assert "eight streams together at 162.7 tok/s" in said.verdict.body[0]
     assert "takes 24.81 s" in said.verdict.body[0]
@@ -79,9 +93,11 @@ def test_a_single_scenario_is_recommended_with_its_figures():
 
 
 def test_fit_is_claimed_only_where_memory_is_given():
-    assert "that fits as far as memory is given and keeps" in report(study_of([scenario()])).verdict.body[1]
+    assert report(study_of([scenario()])).verdict.body[1] == (
+        "It keeps reading pace (10 tok/s); whether its weights fit is open."
+    )
     known = report(study_of([scenario(bandwidth_gb_s=None, device_bandwidth_gb_s=3350, device_memory_gb=192)]))
-    assert "one scenario that fits and keeps reading pace" in known.verdict.body[1]
+    assert "It fits and keeps reading pace" in known.verdict.body[1]
 
 
 def test_the_precision_headline():
@@ -89,7 +105,7 @@ def test_the_precision_headline():
     assert one == "One stream runs at 81.36 tok/s at INT4, at 20.34 at FP16"
     # 70 B at 1,500 GB/s and 0.85: 9.1 tok/s at FP16, 18.2 at INT8; at 3,350 GB/s all keep the pace
     two = report(study_of([scenario(), scenario("slow", bandwidth_gb_s=1500)])).dots.figure.title
-    assert two == "At INT8 two of two keep reading pace, at FP16 one"
+    assert two == "At INT8 both keep reading pace, at FP16 one"
 
 
 def test_the_headline_counts_who_keeps_reading_pace(seven):
@@ -121,7 +137,7 @@ def test_those_set_aside_are_counted(seven):
 def test_without_times_the_aggregate_decides():
     study = study_of([Scenario(name="a", weights_gb=70, bandwidth_gb_s=3350, devices=2, batch=4, efficiency=0.85)])
     # 3,350 x 0.85 / 70 x 4 = 162.714...
-    assert report(study).verdict.title == "S01 has the highest aggregate: 162.7 tok/s on two devices"
+    assert report(study).verdict.title == "S01 gives 81.4 tok/s per device"
 
 
 def test_no_scenario_at_reading_pace_gives_no_recommendation():
@@ -130,11 +146,11 @@ def test_no_scenario_at_reading_pace_gives_no_recommendation():
     assert said.verdict.title == "No scenario both fits and keeps reading pace"
     assert "5.25 tok/s" in said.verdict.body[0]
     assert said.tiles == ()
-    assert said.pace.title == "None of two scenarios keeps reading pace"
+    assert said.pace.title == "Neither scenario keeps reading pace"
 
 
 def test_weights_that_fit_nowhere_call_for_memory_not_bandwidth():
-    said = report(study_of([scenario(device_memory_gb=80)]))
+    said = report(study_of([scenario(device_memory_gb=80, devices=1)]))
     assert "more memory" in said.verdict.body[1]
     assert "bandwidth" not in said.verdict.body[1]
 
@@ -174,7 +190,97 @@ def test_active_titles_have_about_ten_words_at_most(seven):
     assert all(len(title.split()) <= 11 for title in titles), titles
 
 
+def test_rounding_is_that_of_the_workbook():
+    # 26 GB of 80 GB is 0.325, which Excel shows as 33%; 107 / 40 is 2.675, shown as 2.68.
+    study = study_of(
+        [scenario(params_b=26, precision="INT8", bandwidth_gb_s=None, device_bandwidth_gb_s=2675, device_memory_gb=80)]
+    )
+    lines = {formula.figure: formula.line for formula in report(study).worked}
+    assert lines["Weights / memory"] == "26 ÷ (80 × 1) = 0.325, shown as 33%"
+    (row,) = texts_of(report(study_of([Scenario(name="a", weights_gb=40, bandwidth_gb_s=107)])).results)
+    assert row[1] == "2.68"
+
+
+def test_models_or_requests_that_differ_are_said():
+    devices = {"devices": 1}
+    alike = report(study_of([scenario(**devices), scenario("b", efficiency=0.7, **devices)])).verdict
+    assert not any("like for like" in text for text in alike.body)
+    mixed = report(study_of([scenario(**devices), scenario("b", params_b=8, prompt_tokens=1000, **devices)])).verdict
+    assert sum("Not like for like" in text for text in mixed.body) == 1
+
+
+def test_ties_are_said():
+    said = report(study_of([scenario(f"{n}", devices=1) for n in range(4)])).verdict
+    assert said.title == "S01 serves most, equal with three others: 1,161 requests an hour per device"
+
+
+def test_scenarios_that_are_not_ranked_are_said_and_rank_last():
+    study = study_of([scenario("unknown"), scenario("two", devices=2), scenario("ceiling", devices=1, efficiency=None)])
+    said = report(study).verdict
+    assert "one whose number of devices is not known and one at efficiency 100%, a ceiling" in said.body[1]
+    assert "the only one of three scenarios" in said.body[1]
+    assert ranked(study)[0].name == "two"
+
+
+def test_a_typed_occupancy_stands_beside_the_headline_and_in_the_results():
+    said = report(study_of([scenario(occupancy=0.5, devices=2), scenario("b", devices=2)]))
+    # 1,161.047 x 0.5 = 580.5
+    assert said.tiles[3].basis == "every stream busy; 581 on two devices at occupancy 50%"
+    assert "Requests at occupancy" in [head.label for head in said.results.heads]
+    without = report(study_of([scenario()])).results
+    assert "Requests at occupancy" not in [head.label for head in without.heads]
+
+
+def test_one_stream_is_not_called_together():
+    assert "together" not in report(study_of([scenario(batch=1)])).verdict.body[0]
+
+
+def test_long_titles_take_smaller_letters_and_are_never_cut_silently():
+    assert [report(study_of([]), title="t" * n).title_size for n in (20, 120, 300)] == ["", "long", "longest"]
+    said = report(study_of([]), title="t" * 500)
+    assert said.title.endswith("…")
+    assert dict(said.provenance)["Title in full"] == "t" * 500
+
+
 # Tables
+
+
+def test_typed_inputs_keep_their_digits():
+    study = study_of([scenario(weights_gb=4.918, efficiency=0.855, prompt_tokens=1234567)])
+    said = report(study)
+    values = {row[1]: row[2] for row in texts_of(said.register)}
+    assert (values["Weights"], values["Efficiency"], values["Prompt"]) == ("4.918", "85.5%", "1,234,567")
+    assert {fact.label: fact.value for fact in said.cards[0].inputs}["Weights"] == "4.918 GB"
+    assert {formula.figure: formula.line for formula in said.worked}["Weights"] == "typed: 4.918 GB"
+
+
+def test_the_note_of_the_user_is_not_a_warning():
+    card = report(study_of([scenario(notes="mine", batch=64)])).cards[0]
+    assert [(remark.kind, remark.code) for remark in card.remarks] == [
+        ("warning", "W1"),
+        ("note", "N1"),
+        ("own", "Note"),
+    ]
+
+
+def test_the_speed_table_counts_pairs_that_fit_and_marks_references():
+    said = report(study_of([scenario(bandwidth_gb_s=None, device_bandwidth_gb_s=3350, device_memory_gb=80, devices=2)]))
+    # 140 GB fits two H100 alone; 70 GB fits one of 80 GB, 35 and 14 GB fit as well, 14 GB fits 24 GB.
+    assert said.heat_figure.title == "Eleven of 16 pairs fit and keep reading pace"
+    assert [row.reference for row in said.heat[0].rows] == [True, True, True, False]
+    assert [head.reference for head in said.heat[0].heads] == [True, True, True, False]
+    assert said.heat[0].heads[-1].label == "2\u00a0x\u00a03,350\u00a0GB/s"
+
+
+def test_a_pair_just_below_reading_pace_is_not_shown_as_reading_pace():
+    said = report(study_of([scenario(bandwidth_gb_s=1399)]))
+    cells = {
+        (row.weights, head.bandwidth): cell
+        for row in said.heat[0].rows
+        for head, cell in zip(said.heat[0].heads, row.cells, strict=True)
+    }
+    cell = cells["140.0 GB", "1,399 GB/s"]
+    assert (cell.band, cell.value) == ("slow", "9.99")
 
 
 def test_every_figure_of_the_results_table_is_as_shown(seven):
@@ -246,7 +352,7 @@ def test_an_input_of_many_values_is_one_line_with_its_range():
     study = study_of([scenario(f"{n}", bandwidth_gb_s=1000 + n) for n in range(20)])
     lines = [row for row in texts_of(report(study).register) if row[1].startswith("Aggregate bandwidth")]
     assert [line[1:4] for line in lines] == [
-        ["Aggregate bandwidth, 20 different values", "1,000.0 to 1,019.0", "GB/s"],
+        ["Aggregate bandwidth, 20 different values", "1,000 to 1,019", "GB/s"],
     ]
 
 
@@ -368,12 +474,24 @@ def test_a_study_without_cases_has_a_report():
     assert [section.number for section in said.sections.values()] == ["1", "2", "3", "4"]
     assert said.bars == ()
     assert said.worked[3].line == ""
+    assert said.sections["formulas"].title == "Formulas"
+    assert said.alerts == ()
 
 
 def test_rows_that_are_all_bad_are_counted():
     said = report(Study((), (Skipped("a", Origin("S", 2)), Skipped("b", Origin("S", 3))), ()))
     assert said.verdict.title == "Two rows read, none could be evaluated"
     assert [row[0] for row in texts_of(said.skipped)] == ["2", "3"]
+
+
+def test_names_of_rows_left_out_say_how_many_more():
+    rows = range(5, 13)
+    issues = tuple(
+        Issue(severity=Severity.ERROR, code="value", problem="bad", sheet="S", cell=f"D{n}", row=n) for n in rows
+    )
+    skipped = tuple(Skipped(f"row {n}", Origin("S", n)) for n in rows)
+    (row,) = texts_of(report(Study((), skipped, issues)).checks)
+    assert "row 5, row 6, row 7 and 5 more" in row
 
 
 # Texts

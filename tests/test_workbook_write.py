@@ -10,8 +10,9 @@ import openpyxl
 import pytest
 
 from planner import PlannerError
+from planner.files import replacing
 from planner.workbook.layout import CellOut, Sheet
-from planner.workbook.write import replacing, write_workbook
+from planner.workbook.write import write_workbook
 
 
 def sheet(cells=()):

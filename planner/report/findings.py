@@ -73,11 +73,12 @@ _CHECK_HEADS: Final = (
     Head("What", text=7),
     Head("What to do", text=5),
 )
+_FEW_NAMES: Final = 3
 _ORDER: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
 def checks_table(study: Study) -> Table:
-    """Every issue with its cells and what to do, errors first; what is said alike of many rows is said once."""
+    """Every issue with its cells and what to do, errors first; the same finding in several rows is one line."""
     numbers = {case.origin.row: case.number for case in study.cases if case.origin.row}
     skipped = {row.origin.row: row.name for row in study.skipped}
     owners = _owners(study)
@@ -89,8 +90,9 @@ def checks_table(study: Study) -> Table:
     for severity, problem, remedy in kinds[:MOST_CHECKS]:
         issues = found[severity, problem, remedy]
         own = [n for issue in issues if (n := owners.get(id(issue)) or numbers.get(issue.row or -1))]
-        names = [skipped[issue.row] for issue in issues if issue.row in skipped]
-        who = labels(own) or ", ".join(dict.fromkeys(cut(name, 28) for name in names[:3]))
+        names = list(dict.fromkeys(cut(skipped[issue.row], 28) for issue in issues if issue.row in skipped))
+        more = len(names) - _FEW_NAMES
+        who = labels(own) or ", ".join(names[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
         rows.append(
             Row(
                 (
@@ -116,7 +118,9 @@ def _owners(study: Study) -> dict[int, int]:
 def _cells_of(issues: Sequence[Issue]) -> str:
     sheets = {issue.sheet for issue in issues}
     if len(issues) == 1 or len(sheets) > 1:
-        return ", ".join(dict.fromkeys(issue.where for issue in issues[:3]))
+        where = list(dict.fromkeys(issue.where for issue in issues))
+        more = len(where) - _FEW_NAMES
+        return ", ".join(where[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
     cells = cell_ranges(issue.cell for issue in issues)
     head = issues[0].where.removesuffix(issues[0].cell)
     return f"{head}{cells}"

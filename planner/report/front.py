@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import as_percent
 from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.recommend import flagged
 from planner.report.parts import (
@@ -19,8 +20,8 @@ from planner.report.parts import (
     sentence,
     with_unit,
 )
-from planner.report.tables import marks_of, ranked
-from planner.report.wording import PACE
+from planner.report.tables import fit_share, marks_of, not_ranked, ranked
+from planner.report.wording import EXPERTS, PACE
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -89,25 +90,32 @@ def verdict(study: Study) -> Verdict:
         return _no_best(study)
     best = study.case_of(recommendation.best)
     result = best.result
-    body = (f"{sentence(_how_fast(best))}", _criterion(study))
-    return Verdict("good", "Recommendation", _title(best, recommendation.figure), body, _caution(study, result))
+    body = [_how_fast(best), _criterion(study)]
+    if recommendation.mixed:
+        body.append("Not like for like: models or request sizes differ, and a smaller model or request serves more.")
+    title = _title(best, recommendation.figure, len(study.cases), recommendation.ties)
+    return Verdict("good", "Recommendation", title, tuple(body), _caution(study, result))
 
 
-def _title(best: Case, figure: str) -> str:
+def _title(best: Case, figure: str, total: int, ties: int) -> str:
+    equal = f", equal with {count(ties, 'other')}" if ties else ""
     if figure == "requests_per_device_per_hour":
         number = say(figure, best.result.requests_per_device_per_hour)
-        return f"{best.label} serves most: {number} requests an hour per device"
-    devices = count(int(best.result.scenario.devices or 1), "device")
-    return f"{best.label} has the highest aggregate: {with_unit(figure, getattr(best.result, figure))} on {devices}"
+        does = "serves" if total == 1 else f"serves most{equal}:"
+        return f"{best.label} {does} {number} requests an hour per device"
+    each = (getattr(best.result, figure) or 0.0) / (best.result.scenario.devices or 1.0)
+    does = "gives" if total == 1 else f"gives most per device{equal}:"
+    return f"{best.label} {does} {with_unit(figure, each)} per device"
 
 
 def _how_fast(case: Case) -> str:
     result, scenario = case.result, case.result.scenario
-    said = (
-        f"{named(case)} runs one stream at {with_unit('tokens_per_sec', result.tokens_per_sec)}{_basis(result)}, "
-        f"and {count(int(scenario.batch or 1), 'stream')} together at "
-        f"{with_unit('aggregate_tokens_per_sec', result.aggregate_tokens_per_sec)}"
-    )
+    said = f"{named(case)} runs one stream at {with_unit('tokens_per_sec', result.tokens_per_sec)}{_basis(result)}"
+    if (scenario.batch or 1) > 1:
+        said += (
+            f", and {count(int(scenario.batch or 1), 'stream')} together at "
+            f"{with_unit('aggregate_tokens_per_sec', result.aggregate_tokens_per_sec)}"
+        )
     if result.response_time_s is not None:
         said += (
             f". A request of {say_input('prompt_tokens', scenario.prompt_tokens)} prompt and "
@@ -126,20 +134,36 @@ def _basis(result: Result) -> str:
 def _criterion(study: Study) -> str:
     r = study.recommendation
     fit, keep = ("fits", "keeps") if r.compared == 1 else ("fit", "keep")
-    if any(case.result.weights_memory_share is None for case in study.cases):
+    if any(fit_share(case.result) is None for case in study.cases):
         fit += " as far as memory is given"
-    said = (
-        f"Criterion: {r.criterion}, among {count(r.compared, 'scenario')} that {fit} and {keep} reading pace ({PACE})"
-    )
+    if len(study.cases) == 1 and fit_share(study.cases[0].result) is None:
+        return f"It keeps reading pace ({PACE}); whether its weights fit is open."
+    meets = f"{fit} and {keep} reading pace ({PACE})"
+    if len(study.cases) == 1:
+        return f"It {meets}."
+    if r.compared == 1:
+        said = f"It is the only one of {in_words(len(study.cases))} scenarios that {meets} and can be compared"
+    else:
+        said = f"Criterion: {r.criterion}, among {count(r.compared, 'scenario')} that {meets}"
     aside = []
     if r.slow:
         aside.append(f"{in_words(r.slow)} slower than reading")
     if r.not_fitting:
         aside.append(f"{in_words(r.not_fitting)} whose weights do not fit")
-    blank = len(study.cases) - r.compared - r.slow - r.not_fitting
+    for code, words in _NOT_RANKED.items():
+        number = sum(found == code for found in not_ranked(study).values())
+        if number:
+            aside.append(f"{in_words(number)} {words}")
+    blank = len(study.cases) - r.compared - r.slow - r.not_fitting - r.uncounted
     if blank:
         aside.append(f"{in_words(blank)} without prompt, output or prefill rate")
     return f"{said}; set aside: {listed(aside)}." if aside else f"{said}."
+
+
+_NOT_RANKED: Final = {
+    "one-device": "whose number of devices is not known",
+    "ceiling": "at efficiency 100%, a ceiling",
+}
 
 
 def _caution(study: Study, best: Result) -> str:
@@ -148,7 +172,7 @@ def _caution(study: Study, best: Result) -> str:
     r = study.recommendation
     said = (
         f"Its batch of {say_input('batch', best.scenario.batch)} is above {BATCH_WARNED_ABOVE}, "
-        "where this model overstates. "
+        "where this model overstates most. "
     )
     if r.steadier is None:
         return (
@@ -160,7 +184,7 @@ def _caution(study: Study, best: Result) -> str:
     )
     unit = "requests an hour per device" if figure == r.figure and figure.startswith("requests") else "tok/s aggregate"
     return (
-        f"{said}The best with a batch of at most {BATCH_WARNED_ABOVE} is {named(other)}: "
+        f"{said}The best with a batch of at most {BATCH_WARNED_ABOVE}, overstated less, is {named(other)}: "
         f"{say(figure, getattr(other.result, figure))} {unit}."
     )
 
@@ -206,7 +230,7 @@ def tiles(study: Study) -> tuple[Tile, ...]:
         ("tokens_per_sec", "Speed of one stream", f"reading pace is {READING_PACE_TOKENS_PER_SEC:g}"),
         ("aggregate_tokens_per_sec", "All streams together", f"{streams} on {devices}"),
         ("response_time_s", "Response time", f"{prompt} prompt + {output} output tokens"),
-        ("requests_per_device_per_hour", "Requests per device", f"{case.label}, every stream busy"),
+        ("requests_per_device_per_hour", "Requests per device", f"every stream busy{_at_load(result)}"),
         ("inter_token_latency_ms", "Inter-token latency", "between two tokens of a stream"),
         ("time_to_first_token_s", "Time to first token", f"prompt of {prompt} tokens"),
     )
@@ -217,15 +241,29 @@ def tiles(study: Study) -> tuple[Tile, ...]:
     )[:4]
 
 
+def _at_load(result: Result) -> str:
+    """The requests at the typed occupancy, which are those of all devices."""
+    if result.requests_at_occupancy_per_hour is None:
+        return ""
+    devices = int(result.scenario.devices or 1)
+    number = say("requests_at_occupancy_per_hour", result.requests_at_occupancy_per_hour)
+    where = f" on {count(devices, 'device')}" if devices > 1 else ""
+    return f"; {number}{where} at occupancy {say_input('occupancy', result.scenario.occupancy)}"
+
+
 def bars(study: Study) -> tuple[Bar, ...]:
-    """The per-stream rates of all scenarios in the workbook's order, or of the best ones, best first."""
-    cases = study.cases if len(study.cases) <= MOST_BARS else ranked(study)[:MOST_BARS]
+    """The per-stream rates of all scenarios in the workbook's order, or of the best ones, fastest first."""
+    cases = study.cases
+    if len(cases) > MOST_BARS:
+        cases = tuple(sorted(ranked(study)[:MOST_BARS], key=lambda case: -(case.result.tokens_per_sec or 0.0)))
     return tuple(_bar(study, case) for case in cases if case.result.tokens_per_sec is not None)
 
 
 def _bar(study: Study, case: Case) -> Bar:
     result = case.result
     remarks = [word for code, word in (("no-fit", "does not fit"), ("ceiling", "ceiling")) if flagged(result, code)]
+    if result is study.recommendation.best and len(study.cases) > 1:
+        remarks.append("recommended")
     text = say("tokens_per_sec", result.tokens_per_sec)
     return Bar(
         f"{case.label} {case.name}",
@@ -236,6 +274,9 @@ def _bar(study: Study, case: Case) -> Bar:
     )
 
 
+_TWO: Final = 2
+
+
 def pace_figure(study: Study) -> Figure:
     """How many scenarios keep reading pace, and what the bars mean."""
     total = len(study.cases)
@@ -244,26 +285,30 @@ def pace_figure(study: Study) -> Figure:
     if total == 1:
         title = f"The scenario {'keeps' if able else 'does not keep'} reading pace"
     elif able == total:
-        title = f"All {in_words(total)} scenarios keep reading pace"
+        title = f"{'Both' if total == _TWO else f'All {in_words(total)}'} scenarios keep reading pace"
     elif not able:
-        title = f"None of {in_words(total)} scenarios keeps reading pace"
+        title = "Neither scenario keeps reading pace" if total == _TWO else "No scenario keeps reading pace"
     else:
         title = (
             f"{sentence(in_words(able))} of {in_words(total)} scenarios {'keeps' if able == 1 else 'keep'} reading pace"
         )
-    which = f"the {MOST_BARS} best of {total:,}; " if total > MOST_BARS else ""
-    subtitle = f"Per stream (tok/s), {which}at each scenario's efficiency"
+    subtitle = "Per stream (tok/s), at each scenario's efficiency"
+    if total > MOST_BARS:
+        subtitle += f"; the {MOST_BARS} best of {total:,}, fastest first"
     if any(marks_of(case.result) for case in study.cases):
-        subtitle += "; hatched: slower than reading or does not fit"
+        subtitle += "; hatched: too slow or does not fit"
     return Figure(title, subtitle, f"Per-stream rate of each scenario against reading pace. {title}.")
 
 
-_FIRST: Final = ("no-fit", "above-ceiling", "slow", "batch-large", "size-differs")
+_FIRST: Final = ("no-fit", "above-ceiling", "slow", "batch-large", "size-differs", "unlikely")
 
 
 def alerts(study: Study, flags: Sequence[FlagLine]) -> tuple[Alert, ...]:
     """What could change the answer: rows left out, warnings, ceilings, and that all is an upper bound."""
     found: list[Alert] = []
+    if not study.cases:
+        # The rows left out are listed above, and without figures there is nothing to hold against a bound.
+        return ()
     if study.skipped:
         names = [f"row {row.origin.row}" for row in study.skipped[:4] if row.origin.row]
         more = len(study.skipped) - len(names)
@@ -281,11 +326,11 @@ def alerts(study: Study, flags: Sequence[FlagLine]) -> tuple[Alert, ...]:
     ]
     if line := known.get("ceiling"):
         found.append(Alert("Ceilings:", f"{line.few} at efficiency 100%, so a ceiling and not a prediction.", "checks"))
-    unknown = sum(case.result.weights_memory_share is None for case in study.cases)
+    unknown = sum(fit_share(case.result) is None for case in study.cases)
     if unknown:
-        who = "any scenario" if unknown == len(study.cases) else count(unknown, "scenario")
+        who = "all scenarios" if 1 < unknown == len(study.cases) else count(unknown, "scenario")
         found.append(
-            Alert("Fit not judged.", f"Memory per device is not given for {who}, so whether weights fit is open.", "")
+            Alert("Fit not judged.", f"For {who} the memory per device or the number of devices is not given.", "")
         )
     more = len(found) - (MOST_ALERTS - 1)
     kept = found[: MOST_ALERTS - 1]
@@ -293,9 +338,14 @@ def alerts(study: Study, flags: Sequence[FlagLine]) -> tuple[Alert, ...]:
     kept.append(
         Alert(
             "Upper bound.",
-            f"KV-cache reads, scheduling and queueing are not counted; fit weighs the weights alone against "
-            f"{USABLE_MEMORY_SHARE:.0%} of the memory.{tail}",
+            "KV-cache reads, scheduling and queueing are not counted. Fit means that the weights alone take at most "
+            f"{as_percent(USABLE_MEMORY_SHARE)} of the memory. {EXPERTS}.{tail}",
             "formulas",
         )
     )
     return tuple(kept)
+
+
+def alerts_head(study: Study) -> str:
+    """What the alerts are about: the answer where there is one."""
+    return "What could change this answer" if study.recommendation.best else "Read this first"

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import shown
+from planner.columns import rounded
 from planner.plan.checks import READING_PACE_TOKENS_PER_SEC
-from planner.plan.scenario import COLUMNS
-from planner.report.parts import Figure, cut, in_words, say, sentence
+from planner.report.parts import Figure, cut, digits, in_words, say, sentence, width_of
 
 if TYPE_CHECKING:
+    from planner.plan.scenario import Result
     from planner.plan.study import Study
     from planner.plan.variants import TableCell, TableColumn, TableRow
 
 COLUMNS_ACROSS: Final = 8
+# Millimetres: what the columns of a map share, and a letter of a head that must not break.
+_ROOM: Final = 136.0
+_LETTER: Final = 1.25
 # Upper ends of the bands in tok/s, each twice the one before; the last band is open.
 _BANDS: Final = (20, 40, 80, 160, 320)
 
 
 @dataclass(frozen=True, slots=True)
 class HeatHead:
-    """A column of the heat map: the device or scenario, its bandwidth, its memory where known."""
+    """A column of the heat map: the device or scenario, its bandwidth, its memory where known.
+
+    ``reference`` says that it is planner's own, and not one of a scenario.
+    """
 
     label: str
     bandwidth: str
     memory: str
+    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +49,12 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """A row: the size of the weights, what they are, its cells."""
+    """A row: the size of the weights, what they are, its cells; ``reference`` as for a column."""
 
     weights: str
     label: str
     cells: tuple[HeatCell, ...]
+    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +86,66 @@ def heat_maps(study: Study) -> tuple[tuple[HeatMap, ...], Figure]:
     """The speed table in maps no wider than a page, and its headline."""
     table = study.table
     cells = [table.cell(row, column) for row in table.rows for column in table.columns]
-    fast = sum(not cell.slow for cell in cells)
+    able = sum(not cell.slow and cell.fits is not False for cell in cells)
+    unknown = "; a pair of unknown memory counts as fitting" if any(cell.fits is None for cell in cells) else ""
     figure = Figure(
-        f"{sentence(in_words(fast))} of {in_words(len(cells))} pairs keep reading pace at the ceiling",
-        "Per-stream ceiling (tok/s), efficiency 100%: bandwidth / weights",
+        f"{sentence(in_words(able)) if able else 'None'} of {in_words(len(cells))} pairs fit and keep reading pace",
+        f"Per-stream ceiling (tok/s), efficiency 100%: bandwidth / weights{unknown}",
     )
-    parts = -(-len(table.columns) // COLUMNS_ACROSS)
+    parts = -(-len(table.columns) // _across(table.columns))
     ends = [round(len(table.columns) * part / parts) for part in range(parts + 1)] if parts else []
     return tuple(_map(study, table.columns[a:b]) for a, b in itertools.pairwise(ends)), figure
 
 
+def _across(columns: tuple[TableColumn, ...]) -> int:
+    """How many columns a map bears: a head such as '2 x 2,039 GB/s' stays on one line."""
+    longest = max((width_of(column.label) for column in columns if unbroken(column.label)), default=0.0)
+    return max(1, min(COLUMNS_ACROSS, int(_ROOM / (longest * _LETTER + 1)))) if longest else COLUMNS_ACROSS
+
+
+def unbroken(label: str) -> bool:
+    """Whether a head is a count and a bandwidth, which must not break over lines."""
+    return bool(re.fullmatch(r"\S+ x \S+ GB/s", label))
+
+
 def _map(study: Study, columns: tuple[TableColumn, ...]) -> HeatMap:
     return HeatMap(
-        tuple(_head(column) for column in columns), tuple(_row(study, row, columns) for row in study.table.rows)
+        tuple(_head(study, column) for column in columns), tuple(_row(study, row, columns) for row in study.table.rows)
     )
 
 
-def _head(column: TableColumn) -> HeatHead:
+def _head(study: Study, column: TableColumn) -> HeatHead:
     total = None if column.memory_gb is None else column.memory_gb * column.devices
+    label = cut(column.label, 30)
     return HeatHead(
-        cut(column.label, 30),
-        f"{shown('bandwidth_gb_s', COLUMNS['bandwidth_gb_s'], column.bandwidth_gb_s)} GB/s",
-        "memory not given" if total is None else f"{shown('device_memory_gb', COLUMNS['device_memory_gb'], total)} GB",
+        label.replace(" ", NO_BREAK) if unbroken(label) else label,
+        f"{digits(column.bandwidth_gb_s)} GB/s",
+        "memory not given" if total is None else f"{digits(total)} GB",
+        not any(_is_column(column, case.result) for case in study.cases),
     )
+
+
+def _is_column(column: TableColumn, result: Result) -> bool:
+    scenario = result.scenario
+    same = (column.bandwidth_gb_s, column.devices) == (result.bandwidth_gb_s, scenario.devices or 1)
+    return same and scenario.device_memory_gb in {None, column.memory_gb}
 
 
 def _row(study: Study, row: TableRow, columns: tuple[TableColumn, ...]) -> HeatRow:
     cells = []
     for column in columns:
         cell = study.table.cell(row, column)
-        mark = f"needs {cell.devices_needed:,.0f}" if cell.fits is False else ""
-        cells.append(HeatCell(say("aggregate_tokens_per_sec", cell.tokens_per_sec), band(cell), mark))
-    return HeatRow(f"{say('weights_gb', row.weights_gb)} GB", cut(row.label, 40), tuple(cells))
+        mark = f"needs {rounded(cell.devices_needed or 0.0, 0)}" if cell.fits is False else ""
+        cells.append(HeatCell(_rate(cell), band(cell), mark))
+    reference = not any(math.isclose(case.result.weights_gb or 0.0, row.weights_gb) for case in study.cases)
+    return HeatRow(f"{say('weights_gb', row.weights_gb)} GB", cut(row.label, 40), tuple(cells), reference)
+
+
+def _rate(cell: TableCell) -> str:
+    """The ceiling; with more digits where it would be shown as reading pace and is below."""
+    texts = (rounded(cell.tokens_per_sec, decimals) for decimals in range(1, 7))
+    pace = f"{READING_PACE_TOKENS_PER_SEC:g}"
+    return next((text for text in texts if not cell.slow or text.rstrip("0").rstrip(".") != pace), f"below {pace}")
+
+
+NO_BREAK: Final = "\u00a0"

@@ -5,35 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import as_percent
 from planner.issues import Severity
-from planner.plan.checks import (
-    BATCH_NOTED_FROM,
-    BATCH_WARNED_ABOVE,
-    MEASURED_BATCH_SHARE,
-    READING_PACE_TOKENS_PER_SEC,
-)
+from planner.plan.checks import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
-from planner.report import findings, tables
-from planner.report.front import Alert, Tile, Verdict, alerts, bars, pace_figure, tiles, verdict
+from planner.report import cards, figures, findings, tables
+from planner.report.front import Alert, Tile, Verdict, alerts, alerts_head, bars, pace_figure, tiles, verdict
 from planner.report.heat import HeatMap, heat_maps
 from planner.report.parts import (
     LONGEST_TITLE,
     Bar,
-    Cell,
-    Dots,
     Figure,
-    Head,
-    Line,
-    Row,
     Table,
     count,
     cut,
-    in_words,
     say,
     sentence,
+    tidy,
+    width_of,
     with_unit,
 )
-from planner.report.wording import BASES, GLOSSARY, PACE
+from planner.report.wording import BASES, GLOSSARY, PACE, SLOWS
 from planner.report.worked import Worked, worked
 
 if TYPE_CHECKING:
@@ -41,13 +33,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from planner.plan.study import Case, Study
+    from planner.report.cards import Card
+    from planner.report.figures import BatchCharts, DotChart
     from planner.report.findings import FlagLine
-    from planner.report.tables import Card
 
 MOST_CARDS: Final = 12
-MOST_LINES: Final = 6
-MOST_DOT_ROWS: Final = 10
-MOST_DOT_NAMES: Final = 4
 DEFAULT_TITLE: Final = "LLM serving capacity"
 
 
@@ -62,31 +52,11 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchCharts:
-    """The two charts against the batch, and what public measurements say beside them."""
-
-    lines_per_stream: tuple[Line, ...]
-    lines_aggregate: tuple[Line, ...]
-    positions: tuple[float, ...]
-    per_stream: Figure
-    aggregate: Figure
-    measured: Table
-
-
-@dataclass(frozen=True, slots=True)
-class DotChart:
-    """Per-stream rates by precision for the first scenarios of the ranking."""
-
-    rows: tuple[Dots, ...]
-    names: tuple[str, ...]
-    figure: Figure
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """A report as ready texts and numbers."""
 
     title: str
+    title_size: str
     subtitle: str
     stamp: str
     running: str
@@ -96,6 +66,7 @@ class Report:
     bars: tuple[Bar, ...]
     pace: Figure
     pace_text: str
+    alerts_head: str
     alerts: tuple[Alert, ...]
     bases: tuple[tuple[str, str], ...]
     flags: tuple[FlagLine, ...]
@@ -109,8 +80,10 @@ class Report:
     heat: tuple[HeatMap, ...]
     heat_figure: Figure
     heat_note: str
+    usable: str
     register: Table
     inputs: Table
+    inputs_note: str
     cards: tuple[Card, ...]
     checks: Table
     worked: tuple[Worked, ...]
@@ -139,12 +112,13 @@ def report_of(study: Study, about: About) -> Report:
     shown = study.cases if len(study.cases) <= MOST_CARDS else ()
     best = study.recommendation.best
     checked = study.case_of(best) if best else next(iter(study.cases), None)
-    dots, charts = _dots(study), _batch_charts(study)
+    dots, charts = figures.dots(study), figures.batch_charts(study)
     heat, heat_figure = heat_maps(study)
     checks = findings.checks_table(study)
     title = cut(about.title or DEFAULT_TITLE, LONGEST_TITLE)
     return Report(
         title=title,
+        title_size=next((size for most, size in _TITLE_SIZES if width_of(title) <= most), "longest"),
         subtitle=_subtitle(study),
         stamp=_stamp(study, about),
         running=cut(study.source.name or title, 60),
@@ -154,6 +128,7 @@ def report_of(study: Study, about: About) -> Report:
         bars=bars(study),
         pace=pace_figure(study),
         pace_text=f"reading pace, {PACE}",
+        alerts_head=alerts_head(study),
         alerts=alerts(study, flags),
         bases=BASES,
         flags=flags,
@@ -167,9 +142,12 @@ def report_of(study: Study, about: About) -> Report:
         heat=heat,
         heat_figure=heat_figure,
         heat_note=_heat_note(study),
+        usable=as_percent(USABLE_MEMORY_SHARE),
         register=tables.register_table(study),
         inputs=tables.inputs_table(study),
-        cards=tuple(tables.card(study, case, flags) for case in shown),
+        inputs_note=f"Sheets of single scenarios are printed for up to {MOST_CARDS} scenarios; this table takes their "
+        "place.",
+        cards=tuple(cards.card(study, case, flags) for case in shown),
         checks=checks,
         worked=worked(checked),
         glossary=GLOSSARY,
@@ -177,6 +155,10 @@ def report_of(study: Study, about: About) -> Report:
         made_iso=f"{about.made:%Y-%m-%dT%H:%M:%SZ}",
         empty=not study.cases,
     )
+
+
+# Letters that a title of each size bears in three lines.
+_TITLE_SIZES: Final = ((80, ""), (150, "long"))
 
 
 def _subtitle(study: Study) -> str:
@@ -212,7 +194,7 @@ def _stamp(study: Study, about: About) -> str:
         parts.append(f"Input {cut(study.source.name, 36)}")
     if study.source.sha256:
         parts.append(f"SHA-256 {study.source.sha256[:16]}…")
-    parts += [about.program, f"{about.made:%Y-%m-%d}", "every rate an upper bound"]
+    parts += [about.program, f"{about.made:%Y-%m-%d}", "every rate an upper bound (dense models)"]
     return " · ".join(parts)
 
 
@@ -234,7 +216,7 @@ def _sections(study: Study, checked: Case | None, *, cards: bool, checks: bool) 
             add("scenarios", "Scenario sheets", "")
     if checks:
         add("checks", "Checks", _checks_lede(study))
-    add("formulas", "Formulas and a worked check", _formulas_lede(checked))
+    add("formulas", "Formulas and a worked check" if checked else "Formulas", _formulas_lede(checked))
     add("glossary", "Glossary", "")
     add("provenance", "Provenance", "")
     return found
@@ -246,12 +228,11 @@ _PRECISION_LEDE: Final = (
 )
 _BATCH_LEDE: Final = (
     "The same scenarios at other batches. In this model streams share one read of the weights, so that a larger batch "
-    f"costs a stream nothing; measurements show that it does, a little from {BATCH_NOTED_FROM} and much above "
-    f"{BATCH_WARNED_ABOVE}."
+    f"costs a stream nothing. In public measurements a stream slows {SLOWS}, so read these figures as upper bounds."
 )
 _SPEED_LEDE: Final = (
-    "The ceiling of one stream for each size of the weights on each memory bandwidth. It says how fast, not whether "
-    "the model fits: where the memory is known, a mark says how many of the column are needed."
+    "The ceiling of one stream for each size of the weights on each memory bandwidth. What is marked as reference "
+    "is planner's own, to compare with, and in no scenario."
 )
 
 
@@ -276,18 +257,18 @@ def _checks_lede(study: Study) -> str:
     said = [count(study.count(kind), word) for kind, word in kinds if study.count(kind)]
     return (
         f"{sentence(', '.join(said))}. An error leaves its row out, a warning flags it, a note explains. "
-        "What is said alike of many rows is said once."
+        "The same finding in several rows stands on one line."
     )
 
 
 def _formulas_lede(checked: Case | None) -> str:
-    said = "Enough to recompute any figure with a pocket calculator."
-    if checked:
-        said += (
-            f" The worked values are those of {checked.label}, {cut(checked.name, 48)}, to seven significant digits, "
-            "so that the last may differ by one where a line starts from a rounded number."
-        )
-    return said
+    if not checked:
+        return "The equations behind every figure, in the order in which they are computed."
+    return (
+        "Enough to recompute any figure with a pocket calculator. The worked values are those of "
+        f"{checked.label}, {cut(checked.name, 48)}, to seven significant digits, "
+        "so that the last may differ by one where a line starts from a rounded number."
+    )
 
 
 def _heat_note(study: Study) -> str:
@@ -298,104 +279,22 @@ def _heat_note(study: Study) -> str:
     return f"{sentence(count(more, 'more size or bandwidth', 'more sizes and bandwidths'))} of the scenarios left out."
 
 
-def _dots(study: Study) -> DotChart | None:
-    """Per-stream rates at the asked precisions; None where no scenario states its own precision."""
-    names = study.options.precisions[:MOST_DOT_NAMES]
-    able = [case for case in study.cases if any(study.by_precision[case.number - 1])]
-    if not able or not names:
-        return None
-    first = {case.number for case in tables.ranked(study)[:MOST_DOT_ROWS]} if len(able) > MOST_DOT_ROWS else None
-    rows = []
-    for case in able:
-        if first is not None and case.number not in first:
-            continue
-        rates = [result.tokens_per_sec if result else None for result in study.by_precision[case.number - 1]]
-        rates = rates[: len(names)]
-        rows.append(Dots(f"{case.label} {case.name}", tuple(rates), tuple(say("tokens_per_sec", r) for r in rates)))
-    which = f"; the {len(rows)} best of {len(able)} scenarios" if first is not None else ""
-    figure = Figure(
-        _precision_title(study, names),
-        f"Per stream (tok/s) by precision, at each scenario's efficiency, log scale{which}",
-        f"Per-stream rate of each scenario at {', '.join(names)}",
-    )
-    return DotChart(tuple(rows), names, figure)
-
-
-def _precision_title(study: Study, names: tuple[str, ...]) -> str:
-    """How many scenarios keep reading pace at the most and at the fewest bits."""
-    known = [results for results in study.by_precision if any(results)]
-    if len(known) == 1:
-        rates = {name: row.tokens_per_sec for name, row in zip(names, known[0], strict=False) if row}
-        fast, slow = (pick(rates, key=lambda name: rates[name] or 0.0) for pick in (max, min))
-        said = f"One stream runs at {with_unit('tokens_per_sec', rates[fast])} at {fast}"
-        return said if fast == slow else f"{said}, at {say('tokens_per_sec', rates[slow])} at {slow}"
-    totals = [
-        sum((row[i].tokens_per_sec or 0.0) >= READING_PACE_TOKENS_PER_SEC for row in known if row[i])  # type: ignore[union-attr]
-        for i in range(len(names))
-    ]
-    fewest, most = (pick(range(len(names)), key=totals.__getitem__) for pick in (min, max))
-    if totals[fewest] == totals[most]:
-        return f"Precision does not change who keeps reading pace: {in_words(totals[most])} of {in_words(len(known))}"
-    return (
-        f"At {names[most]} {in_words(totals[most])} of {in_words(len(known))} keep reading pace, "
-        f"at {names[fewest]} {in_words(totals[fewest])}"
-    )
-
-
-def _batch_charts(study: Study) -> BatchCharts | None:
-    """The charts of the first scenarios of the ranking; None without scenarios or batches."""
-    sizes = study.options.batches
-    if not study.cases or not sizes:
-        return None
-    first = tables.ranked(study)[:MOST_LINES]
-
-    def lines(name: str) -> tuple[Line, ...]:
-        return tuple(
-            Line(case.label, tuple(getattr(result, name) for result in study.by_batch[case.number - 1]))
-            for case in first
-        )
-
-    which = f"; the {len(first)} best of {len(study.cases):,}" if len(first) < len(study.cases) else ""
-    top = max(first, key=lambda case: study.by_batch[case.number - 1][-1].aggregate_tokens_per_sec or 0.0)
-    reached = study.by_batch[top.number - 1][-1]
-    return BatchCharts(
-        lines("tokens_per_sec"),
-        lines("aggregate_tokens_per_sec"),
-        tuple(float(size) for size in sizes),
-        Figure(
-            "The model keeps a stream's rate at any batch",
-            f"Per stream (tok/s), at efficiency{which}",
-            "Per-stream rate against batch, a level line for each scenario",
-        ),
-        Figure(
-            f"{top.label} reaches {with_unit('aggregate_tokens_per_sec', reached.aggregate_tokens_per_sec)} "
-            f"at batch {sizes[-1]:,}",
-            f"Aggregate (tok/s), all streams busy{which}",
-            "Aggregate rate against batch, a rising line for each scenario",
-        ),
-        _measured_table(),
-    )
-
-
-def _measured_table() -> Table:
-    heads = (Head("Batch", text=3), *(Head(f"{size}") for size, _ in MEASURED_BATCH_SHARE))
-    cells = (
-        Cell("Per-stream rate against batch 1, public measurements on HBM devices under a serving engine"),
-        *(Cell(f"{share:.0%}") for _, share in MEASURED_BATCH_SHARE),
-    )
-    return Table(heads, (Row(cells),))
-
-
 def _provenance(study: Study, about: About) -> tuple[tuple[str, str], ...]:
     source = study.source
+    full = tidy(about.title)
     facts = [
+        ("Title in full", full if full != cut(full, LONGEST_TITLE) else ""),
         ("Input workbook", cut(source.name, 160) if source.name else "none: the scenarios were made in Python"),
         ("Sheet", cut(source.sheet, 40)),
         ("SHA-256 of the input", source.sha256),
+        ("Columns read", cut(", ".join(source.columns), 900)),
         ("Rows", f"{len(study.cases):,} evaluated, {len(study.skipped):,} left out"),
         ("Precisions asked for", ", ".join(study.options.precisions)),
         ("Batches asked for", ", ".join(f"{size:,}" for size in study.options.batches)),
-        ("Figures", f"{len(FIGURES)} for each scenario, from the same formulas as the results workbook"),
+        (
+            "Figures",
+            f"up to {len(FIGURES)} for each scenario, blank where an input is missing; formulas as in the workbook",
+        ),
         ("Attached", f"{cut(about.attachment.name, 100)}, the results workbook" if about.attachment else ""),
         ("Program", ", ".join(part for part in (about.program, about.engine) if part)),
         ("Made", f"{about.made:%Y-%m-%d %H:%M} UTC"),

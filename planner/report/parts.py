@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import shown
+from planner.columns import Ratio, rounded, shown
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.units import unit_of
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LONGEST_IN_TABLE: Final = 64
-LONGEST_TITLE: Final = 110
+LONGEST_TITLE: Final = 320
 MOST_RANGES: Final = 6
 
 _JOINERS: Final = "\u200d\ufe0f\ufe0e"
@@ -97,15 +98,16 @@ class Table:
     def _shares(self, char: float) -> tuple[float, ...]:
         """The least width of each column in millimetres: figures whole, texts their words and some room."""
         return tuple(
-            max(_LEAST_TEXT * head.text, _PADDING + char * self._longest_word(index))
+            max(_LEAST_TEXT * head.text, _PADDING + char * self._longest_word(index, head))
             if head.text
             else _PADDING + char * self._chars(index, head)
             for index, head in enumerate(self.heads)
         )
 
-    def _longest_word(self, index: int) -> float:
+    def _longest_word(self, index: int, head: Head) -> float:
         words = (word for row in self.rows for word in re.split(r"[ -]", row.cells[index].text))
-        return min(max(map(width_of, words), default=0.0), _LONGEST_WORD)
+        longest = max(map(width_of, words), default=0.0)
+        return min(max(longest, *map(_head_width, head.label.split())), _LONGEST_WORD)
 
     def _chars(self, index: int, head: Head) -> float:
         words = re.split(r"[ -]", f"{head.label} {head.unit}".strip())
@@ -185,18 +187,39 @@ def say(name: str, value: Any) -> str:
     """A figure as every surface shows it, with its column's digits.
 
     >>> say("response_time_s", 24.805)
-    '24.80'
+    '24.81'
     """
     return shown(name, FIGURES[name], value)
 
 
 def say_input(name: str, value: Any) -> str:
-    """An input as every surface shows it, without blanks and control characters that no page can hold.
+    """An input with the digits it was given with, so that a reader can compute from it.
 
-    >>> say_input("efficiency", 0.85)
-    '85%'
+    Blanks and control characters that no page can hold are left out.
+
+    >>> say_input("efficiency", 0.855), say_input("weights_gb", 4.918), say_input("device_bandwidth_gb_s", 3350.0)
+    ('85.5%', '4.918', '3,350')
     """
+    if isinstance(value, int | float):
+        ratio = isinstance(COLUMNS[name].rule, Ratio)
+        return f"{digits(value * 100)}%" if ratio else digits(value)
     return tidy(shown(name, COLUMNS[name], value))
+
+
+def digits(value: float) -> str:
+    """A number to seven significant digits, or more where it is a whole one, without an exponent.
+
+    >>> digits(20.3392857), digits(140.0), digits(12345678.9), digits(12345678.0)
+    ('20.33929', '140', '12,345,679', '12,345,678')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    places = max(_SIGNIFICANT - 1 - math.floor(math.log10(abs(value))), 0)
+    text = rounded(value, places)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_SIGNIFICANT: Final = 7
 
 
 def with_unit(name: str, value: Any) -> str:

@@ -11,13 +11,13 @@ import logging
 import os
 import re
 import sys
-import tempfile
 import warnings
 from importlib import resources as packaged
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import resources
+from planner.files import replacing
 from planner.issues import PlannerError
 from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
 from planner.report import charts
@@ -78,7 +78,8 @@ def render_report(
         document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
         data = document.write_pdf(attachments=attached, pdf_tags=True)
     progress("file")
-    _write(Path(path), data)
+    with replacing(Path(path)) as temporary:
+        temporary.write_bytes(data)
 
 
 def to_html(report: Report, paper: str = "A4") -> str:
@@ -111,7 +112,7 @@ def _whole_units(text: str) -> str:
     return Markup(_UNITS.sub(r'<span class="whole">\1</span>', str(escape(text))))  # noqa: S704  escaped just now
 
 
-_UNITS: Final = re.compile(r"(tok/s|GB/s)")
+_UNITS: Final = re.compile(r"((?:[\d,.]+ )?(?:tok/s|GB/s))")
 
 
 def _charts(report: Report) -> Mapping[str, str]:
@@ -131,7 +132,7 @@ def _charts(report: Report) -> Mapping[str, str]:
         shared: dict[str, Any] = {
             "across": "batch (log scale)",
             "shaded_above": BATCH_WARNED_ABOVE,
-            "shaded_text": "model overstates",
+            "shaded_text": "overstates most",
         }
         both = report.charts
         drawn["per_stream"] = charts.line_chart(
@@ -269,31 +270,3 @@ def _without_gc() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The file in one step: beside the path first, then in its place."""
-    path = path.resolve()
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:40]}.", suffix=".pdf", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes the file private; a report is as readable as any file the user makes.
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        said = "it is open in another program" if isinstance(error, PermissionError) else error.strerror or error
-        raise PlannerError(f"Cannot write {path}: {said}.") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

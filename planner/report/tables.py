@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import PrecisionName, Text
-from planner.issues import Severity
+from planner.columns import PrecisionName, Text, as_percent
 from planner.plan.checks import (
     BATCH_WARNED_ABOVE,
     READING_PACE_TOKENS_PER_SEC,
     USABLE_MEMORY_SHARE,
 )
 from planner.plan.recommend import flagged
-from planner.plan.resolve import TYPED
+from planner.plan.resolve import DEFAULT
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.report.findings import IN_WORKBOOK, FlagLine
 from planner.report.parts import (
@@ -25,7 +23,6 @@ from planner.report.parts import (
     Row,
     Table,
     cell_ranges,
-    count,
     cut,
     labels,
     say,
@@ -47,7 +44,8 @@ MOST_VALUES: Final = 12
 VARIANTS_ACROSS: Final = 4
 BATCHES_ACROSS: Final = 8
 
-_LONGEST_BESIDE_VARIANTS: Final = 26
+# Two lines or so beside twelve columns.
+_LONGEST_BESIDE_VARIANTS: Final = 40
 _RESULT_FIGURES: Final = (
     "tokens_per_sec",
     "ceiling_tokens_per_sec",
@@ -56,27 +54,53 @@ _RESULT_FIGURES: Final = (
     "time_to_first_token_s",
     "response_time_s",
     "requests_per_hour",
+    "requests_at_occupancy_per_hour",
     "requests_per_device_per_hour",
 )
-_INPUT_FIELDS: Final = tuple(name for name in COLUMNS if name not in {"name", "notes"})
+_OPTIONAL: Final = frozenset({"requests_at_occupancy_per_hour"})
+INPUT_FIELDS: Final = tuple(name for name in COLUMNS if name not in {"name", "notes"})
+
+
+def fit_share(result: Result) -> float | None:
+    """The share of the memory that the weights take; None where memory or the number of devices is not given."""
+    uncounted = result.scenario.bandwidth_gb_s is not None and result.sources.get("devices") == DEFAULT
+    return None if uncounted else result.weights_memory_share
 
 
 def marks_of(result: Result) -> str:
     """The class names of a rate below reading pace and of weights that do not fit."""
-    rate, share = result.tokens_per_sec, result.weights_memory_share
+    rate, share = result.tokens_per_sec, fit_share(result)
     slow = rate is not None and rate < READING_PACE_TOKENS_PER_SEC
     no_fit = share is not None and share > USABLE_MEMORY_SHARE
     return " ".join(name for name, on in (("slow", slow), ("nofit", no_fit)) if on)
 
 
+# What keeps a scenario from being ranked, where others are free of it.
+NOT_RANKED: Final = ("one-device", "ceiling")
+
+
+def not_ranked(study: Study) -> dict[int, str]:
+    """The cases that qualify and yet are not ranked, by number, with the flag that stands against it."""
+    best = study.recommendation.best
+    found: dict[int, str] = {}
+    if best is None or not study.recommendation.uncounted:
+        return found
+    for case in study.cases:
+        if not marks_of(case.result) and study.recommendation.value(case.result) is not None:
+            codes = (code for code in NOT_RANKED if flagged(case.result, code) and not flagged(best, code))
+            if code := next(codes, ""):
+                found[case.number] = code
+    return found
+
+
 def ranked(study: Study) -> list[Case]:
     """The cases best first: those that qualify by the recommendation's criterion, then the rest by their rate."""
-    recommendation = study.recommendation
+    recommendation, aside = study.recommendation, not_ranked(study)
 
     def key(case: Case) -> tuple[bool, float, float, int]:
         result = case.result
         value = recommendation.value(result)
-        able = not marks_of(result) and value is not None
+        able = not marks_of(result) and value is not None and case.number not in aside
         return (not able, -(value or 0.0) if able else 0.0, -(result.tokens_per_sec or 0.0), case.number)
 
     return sorted(study.cases, key=key)
@@ -100,14 +124,16 @@ def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
     codes = {line.issue_code: line.code for line in flags}
     best = study.recommendation.best
     rows = []
+    # Few scenarios say how busy their batch is.
+    names = [n for n in _RESULT_FIGURES if n not in _OPTIONAL or any(getattr(c.result, n) for c in study.cases)]
     for case in printed(study, MOST_ROWS):
         result = case.result
         marks = {"tokens_per_sec": "slow" if flagged(result, "slow") else ""}
         own = [codes[issue.code] for issue in result.issues]
-        cells = [_name(case), *(Cell(say(n, getattr(result, n)), marks=marks.get(n, "")) for n in _RESULT_FIGURES)]
+        cells = [_name(case), *(Cell(say(n, getattr(result, n)), marks=marks.get(n, "")) for n in names)]
         cells.append(Cell(" ".join(sorted(dict.fromkeys(own), key=list(codes.values()).index)), marks="flags"))
         rows.append(Row(tuple(cells), "best" if result is best else ""))
-    heads = (Head("Scenario", text=3), *(figure_head(name) for name in _RESULT_FIGURES), Head("Flags", text=1))
+    heads = (Head("Scenario", text=4), *(figure_head(name) for name in names), Head("Flags", text=1))
     return without_empty(Table(heads, tuple(rows), note=left_out(study, MOST_ROWS)))
 
 
@@ -159,14 +185,15 @@ def _variant_table(
     figures: Sequence[str],
 ) -> Table:
     groups = [Group("", 1)]
-    heads = [Head("Scenario", text=3)]
+    heads = [Head("Scenario", text=4)]
+    most = LONGEST_IN_TABLE if len(figures) == 1 else _LONGEST_BESIDE_VARIANTS
     for figure in figures:
         head = figure_head(figure)
         groups.append(Group(f"{head.label} ({head.unit})", len(part)))
         heads += [Head(names[index]) for index in part]
     rows = []
     for case in cases:
-        cells = [_name(case, _LONGEST_BESIDE_VARIANTS)]
+        cells = [_name(case, most)]
         for figure in figures:
             cells += [_variant(figure, variants[case.number][index]) for index in part]
         rows.append(Row(tuple(cells)))
@@ -186,7 +213,7 @@ def inputs_table(study: Study) -> Table:
     cases = printed(study, MOST_ROWS)
     used = [
         name
-        for name in _INPUT_FIELDS
+        for name in INPUT_FIELDS
         if name != "model" and any(getattr(case.result.scenario, name) is not None for case in cases)
     ]
     rows = tuple(
@@ -211,7 +238,7 @@ _REGISTER_HEADS: Final = (
 def register_table(study: Study) -> Table:
     """Each input's values with the scenarios that take them, their cells, and where they come from."""
     lines: list[tuple[str, str, str, str, str, str]] = []
-    for name in _INPUT_FIELDS:
+    for name in INPUT_FIELDS:
         lines += _values_of(study, name)
     lines += _FIXED
     rows = tuple(
@@ -231,8 +258,8 @@ def register_table(study: Study) -> Table:
 
 _FIXED: Final = (
     ("Reading pace", f"{READING_PACE_TOKENS_PER_SEC:g}", "tok/s", "all", "", "planner"),
-    ("Batch above which the model overstates", f"{BATCH_WARNED_ABOVE}", "", "all", "", "planner"),
-    ("Usable share of the memory", f"{USABLE_MEMORY_SHARE:.0%}", "", "all", "", "planner"),
+    ("Batch above which planner warns", f"{BATCH_WARNED_ABOVE}", "", "all", "", "planner"),
+    ("Usable share of the memory", as_percent(USABLE_MEMORY_SHARE), "", "all", "", "planner"),
     ("One hour", f"{S_PER_HOUR:,}", "s", "all", "", "planner"),
     ("One GB", "1,000,000,000", "bytes", "all", "", "planner"),
 )
@@ -265,68 +292,3 @@ def _whose(name: str, cases: Sequence[Case], source: str) -> tuple[str, str, str
 
 
 _FEW_RANGES: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A line of a scenario's sheet: what, its value with the unit, and its cell or origin."""
-
-    label: str
-    value: str
-    where: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A scenario's sheet: its inputs with their cells, its figures, and what to know about them."""
-
-    label: str
-    name: str
-    badges: tuple[tuple[str, str], ...]
-    inputs: tuple[Fact, ...]
-    figures: tuple[Fact, ...]
-    remarks: tuple[tuple[str, str], ...]
-
-
-_LONGEST_NOTE: Final = 200
-
-
-def card(study: Study, case: Case, flags: Sequence[FlagLine]) -> Card:
-    """The sheet of one scenario."""
-    result, scenario = case.result, case.result.scenario
-    codes = {line.issue_code: line.code for line in flags}
-    badges = []
-    if result is study.recommendation.best:
-        badges.append(("good", "recommended"))
-    elif result is study.recommendation.steadier:
-        badges.append(("good", f"best at batch {BATCH_WARNED_ABOVE} or below"))
-    warnings = sum(issue.severity is Severity.WARNING for issue in result.issues)
-    if warnings:
-        badges.append(("bad", count(warnings, "warning")))
-    inputs = tuple(
-        Fact(
-            COLUMNS[name].label, _with_unit(name, cut(say_input(name, getattr(scenario, name)), 40)), _where(case, name)
-        )
-        for name in _INPUT_FIELDS
-        if getattr(scenario, name) not in (None, "")
-    )
-    # A typed size stands among the inputs already.
-    figures = tuple(
-        Fact(FIGURES[name].label, _with_unit(name, say(name, getattr(result, name))))
-        for name in FIGURES
-        if getattr(result, name) is not None and result.sources.get(name) != TYPED
-    )
-    remarks = [(codes[issue.code], f"{issue.problem}. {issue.remedy}.") for issue in result.issues]
-    if scenario.notes:
-        remarks.append(("Note", cut(scenario.notes, _LONGEST_NOTE)))
-    return Card(case.label, cut(case.name, 100), tuple(badges), inputs, figures, tuple(remarks))
-
-
-def _with_unit(name: str, text: str) -> str:
-    return f"{text} {unit_of(name).symbol}".strip()
-
-
-def _where(case: Case, name: str) -> str:
-    if case.result.sources.get(name) != TYPED:
-        return "default"
-    return case.origin.cells.get(name, "")

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
+from planner.columns import as_percent
+from planner.plan.checks import (
+    BATCH_WARNED_ABOVE,
+    MEASURED_BATCH_SHARE,
+    READING_PACE_TOKENS_PER_SEC,
+    USABLE_MEMORY_SHARE,
+)
+
+_FIRST_BATCH, _FIRST_SHARE = MEASURED_BATCH_SHARE[0]
+_LAST_BATCH, _LAST_SHARE = MEASURED_BATCH_SHARE[-1]
+# What public measurements say of a stream in a batch; the tables of the batch section print them all.
+SLOWS: Final = (
+    f"from about batch {_FIRST_BATCH} on ({as_percent(_FIRST_SHARE)} of its rate alone), to {as_percent(_LAST_SHARE)} "
+    f"at batch {_LAST_BATCH}"
+)
+EXPERTS: Final = "Mixture-of-experts models can be faster"
 
 PACE: Final = f"{READING_PACE_TOKENS_PER_SEC:g} tok/s"
 
@@ -14,6 +29,13 @@ BASES: Final = (
         (
             "Every rate and every number of requests is an upper bound: KV-cache reads, scheduling gaps, tokenisation, "
             "network and queueing are not counted."
+        ),
+    ),
+    (
+        "Mixture of experts",
+        (
+            "Every step is taken to read all weights. A mixture-of-experts model reads only some of them, so its "
+            "figures here are too low and not an upper bound. This version does not model it."
         ),
     ),
     (
@@ -30,11 +52,11 @@ BASES: Final = (
     (
         "Fit",
         (
-            f"Whether a model fits weighs its weights alone against {USABLE_MEMORY_SHARE:.0%} of the memory; the KV "
-            "cache comes on top. Without a memory per device, fit is not judged."
+            f"A model fits when its weights take at most {as_percent(USABLE_MEMORY_SHARE)} of the memory; the KV "
+            "cache needs room besides. Without memory per device and a number of devices, fit is not judged."
         ),
     ),
-    ("Units", "GB is 1,000,000,000 bytes. An hour is 3,600 s. Times hold without waiting in a queue."),
+    ("Units", "GB is 1,000,000,000 bytes. An hour is 3,600 s. Times leave out any waiting in a queue."),
 )
 
 GLOSSARY: Final = (
@@ -45,8 +67,8 @@ GLOSSARY: Final = (
     (
         "Batch",
         (
-            f"Streams decoded together. They share one read of the weights, which is why a batch is nearly free at "
-            f"first; above {BATCH_WARNED_ABOVE} this model overstates."
+            "Streams decoded together. They share one read of the weights, so in this model a larger batch costs a "
+            f"stream nothing. Measured streams slow down {SLOWS}; planner warns above {BATCH_WARNED_ABOVE}."
         ),
     ),
     (
@@ -80,6 +102,13 @@ GLOSSARY: Final = (
         "Memory that holds the attention state of each stream. It grows with the context, on top of the weights.",
     ),
     (
+        "Mixture of experts (MoE)",
+        (
+            "A model that uses a few of its parts, the experts, for each token. This version reads all weights at each "
+            "step, so it understates the speed of such a model."
+        ),
+    ),
+    (
         "Occupancy",
         "The share of the batch that is busy on average.",
     ),
@@ -93,7 +122,10 @@ GLOSSARY: Final = (
     ),
     (
         "Prefill",
-        "The phase that reads the prompt, all tokens in parallel. Arithmetic limits it, not memory bandwidth.",
+        (
+            "The phase that reads the prompt, all tokens in parallel. Arithmetic limits it, not memory bandwidth. A "
+            "slow first token is a prefill problem: a shorter prompt or more compute helps, more bandwidth does not."
+        ),
     ),
     (
         "Reading pace",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.plan.evaluate import FORMULAS, parameters_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
-from planner.report.parts import say
+from planner.report.parts import digits, say
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _SIGNS: Final[dict[type[ast.operator], tuple[str, int]]] = {
     ast.Div: (" ÷ ", 2),
 }
 _ATOM: Final = 3
-_SIGNIFICANT: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,9 @@ def _line(name: str, formula: Callable[..., float], case: Case) -> str:
     text = expression(formula, {key: number for key, number in known.items() if number is not None})
     exact = f"{text} = {digits(value)} {unit}".rstrip()
     short = say(name, value)
-    return exact if short == digits(value) else f"{exact}, shown as {short}"
+    return (
+        exact if short in {digits(value), f"{digits(value)}.0", f"{digits(value)}.00"} else f"{exact}, shown as {short}"
+    )
 
 
 def _inputs(case: Case) -> dict[str, Any]:
@@ -80,18 +81,6 @@ def _missing(formula: Callable[..., float], case: Case) -> list[str]:
         if value is None:
             labels.append((FIGURES.get(name) or COLUMNS[name]).label.lower())
     return labels
-
-
-def digits(value: float) -> str:
-    """A number to seven significant digits, without an exponent.
-
-    >>> digits(20.3392857), digits(140.0), digits(12345678.9)
-    ('20.33929', '140', '12,345,680')
-    """
-    rounded = float(f"{value:.{_SIGNIFICANT}g}")
-    places = max(0, _SIGNIFICANT - len(f"{abs(rounded):.0f}")) if abs(rounded) >= 1 else None
-    text = f"{rounded:,.12f}" if places is None else f"{rounded:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def expression(formula: Callable[..., float], numbers: dict[str, float]) -> str:

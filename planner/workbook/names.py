@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from planner.files import replacing
 from planner.functions import lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
 from planner.workbook.package import same_file
 from planner.workbook.read import checked_bytes
-from planner.workbook.write import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path

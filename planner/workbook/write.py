@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import math
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 from openpyxl.utils.datetime import to_excel
-from xlsxwriter.exceptions import OverlappingRange
+from xlsxwriter.exceptions import FileCreateError, OverlappingRange
 from xlsxwriter.worksheet import Worksheet
 
+from planner.files import replacing
 from planner.functions import lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
@@ -22,7 +20,8 @@ from planner.workbook.layout import MARK, CellOut, Chart, Choice, Rule, Sheet, S
 from planner.workbook.results_sheet import Functions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from xlsxwriter.format import Format
 
@@ -95,45 +94,10 @@ def write_workbook(
         if functions is Functions.EMBEDDED:
             for name, text in lambdas().items():
                 workbook.define_name(name, f"={text}")
-        workbook.close()
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file in the path's folder, which takes the path's place once it is whole.
-
-    Raises PlannerError where the folder or the file cannot be written.
-    """
-    path = path.resolve()
-    if path.exists() and not os.access(path, os.W_OK):
-        raise PlannerError(f"Cannot write {path}: it is write-protected.")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-    except OSError as error:
-        raise PlannerError(f"Cannot write into {path.parent}: {error.strerror or error}.") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        # mkstemp makes the file private; a result is as readable as any file the user makes.
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        denied = "permission denied, or it is open in another program"
-        said = denied if isinstance(error, PermissionError) else error.strerror or error
-        raise PlannerError(f"Cannot write {path}: {said}.") from error
-    except xlsxwriter.exceptions.FileCreateError as error:
-        raise PlannerError(f"Cannot write {path}: {error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+        try:
+            workbook.close()
+        except FileCreateError as error:
+            raise PlannerError(f"Cannot write {path}: {error}.") from error
 
 
 def _write_sheet(
