@@ -58,14 +58,6 @@ def test_the_functions_calculate_and_no_other_part_changes(book, validate_or_non
     assert validate_or_none(book) == []
 
 
-@pytest.fixture
-def validate_or_none(request):
-    try:
-        return request.getfixturevalue("validate")
-    except pytest.skip.Exception:
-        return lambda path: []
-
-
 def test_a_second_time_changes_nothing_and_keeps_no_backup(book):
     embed_functions(book)
     before = book.read_bytes()

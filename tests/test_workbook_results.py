@@ -275,15 +275,6 @@ def test_a_name_is_a_text_whatever_it_looks_like(tmp_path, functions, validate_o
     assert validate_or_none(path) == []
 
 
-@pytest.fixture
-def validate_or_none(request):
-    """The validator where it is at hand; a workbook that openpyxl reads passes elsewhere."""
-    try:
-        return request.getfixturevalue("validate")
-    except pytest.skip.Exception:
-        return lambda path: []
-
-
 def test_a_study_without_a_workbook_has_values_and_live_figures_but_no_links(tmp_path):
     study = study_of([Scenario(name="A", params_b=70, precision="INT4", device_bandwidth_gb_s=3350)])
     path = tmp_path / "out.xlsx"
