@@ -1,4 +1,4 @@
-"""The commands: run, check, new, functions. Only what a command needs is loaded, so that --help answers at once."""
+"""The commands: run, check, new, functions, live. Only what one needs is loaded, so that --help answers at once."""
 
 from __future__ import annotations
 
@@ -205,6 +205,33 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
 
 main.add_command(functions)
+
+
+@main.command(
+    epilog="""\b
+Examples:
+  planner live                the result sheets into the workbook that is open in Excel
+  planner live report         its PDF report beside it
+"""
+)
+@click.argument("what", type=click.Choice(["evaluate", "check", "report"]), default="evaluate")
+@click.option("--sheet", default="", help="Sheet to read; else Scenarios, else the best-fitting headers.")
+def live(what: str, sheet: str) -> None:
+    """Work on the workbook open in Excel (Windows, macOS).
+
+    Nothing is saved: undo by closing the workbook without saving.
+    """
+    from planner.hosts import live as host  # noqa: PLC0415  xlwings is slow to load
+
+    if what == "report":
+        study, path = host.report(sheet=sheet)
+    else:
+        study, path = (host.check if what == "check" else host.evaluate)(sheet=sheet), None
+    _print_results(study)
+    _print_issues(study)
+    if path:
+        click.echo(f"Wrote {path}")
+    raise SystemExit(1 if study.skipped or study.count(Severity.ERROR) else 0)
 
 
 def _options(precisions: str, batches: str, table_limit: int) -> Options:

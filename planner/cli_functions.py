@@ -151,3 +151,33 @@ def embed(workbook: Path, output: Path | None, no_backup: bool) -> None:
     changed = f"{len(done.added)} functions added, {len(done.updated)} brought up to date"
     click.echo(f"{output or workbook}: {changed}.")
     raise SystemExit(1 if done.kept else 0)
+
+
+@functions.command(
+    epilog="""\b
+Examples:
+  planner functions addin planner.xlam
+"""
+)
+@click.argument("addin", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Write over files that are there already.")
+def addin(addin: Path, force: bool) -> None:
+    """Write the Excel add-in, on any system.
+
+    The functions then run in Python on this computer, in every workbook, on Windows. Excel must be told
+    of them once: `planner functions install` does that on Windows, and says elsewhere what to do.
+    """
+    from planner.hosts.addin import steps, write_addin  # noqa: PLC0415  xlwings is slow to load
+
+    for path in write_addin(addin, force=force):
+        click.echo(f"Wrote {path}")
+    click.echo(steps(addin))
+
+
+@functions.command()
+@click.argument("addin", type=click.Path(path_type=Path), default=Path("planner.xlam"))
+def install(addin: Path) -> None:
+    """Install the add-in into Excel (Windows)."""
+    from planner.hosts import addin as host  # noqa: PLC0415  xlwings is slow to load
+
+    click.echo(host.install(addin))

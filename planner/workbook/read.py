@@ -195,6 +195,15 @@ def _formula_text(value: object) -> str:
 _LITERAL: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
+def shows_percent(number_format: str) -> bool:
+    """Whether a number format shows a number as percent.
+
+    >>> shows_percent("0.0%"), shows_percent('0"%"')
+    (True, False)
+    """
+    return "%" in _LITERAL.sub("", number_format)
+
+
 def _grid(formulas: Worksheet, values: Worksheet, empty: Callable[[], set[str]]) -> Grid:
     """A sheet's cells, the value of a merged cell spread down over the rows that it covers.
 
@@ -212,7 +221,7 @@ def _grid(formulas: Worksheet, values: Worksheet, empty: Callable[[], set[str]])
         rows.setdefault(row, {})[column] = Cell(
             value=cell.value,
             formula=formula,
-            percent="%" in _LITERAL.sub("", cell.number_format or "") and not isinstance(cell.value, str),
+            percent=shows_percent(cell.number_format or "") and not isinstance(cell.value, str),
             error=cell.data_type == "e",
         )
     if unstored:

@@ -1,0 +1,81 @@
+"""One number on every road: Python, the UDF as Excel calls it, the LAMBDA that IronCalc evaluates, the stored cell."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import ironcalc
+import openpyxl
+import pytest
+
+from planner import catalog
+from planner.for_excel import for_excel
+from planner.functions import EXCEL_FUNCTIONS
+from planner.job import Job, run
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fake_excel
+
+# These two are for people to type; no result sheet calls them.
+NOT_IN_SHEETS = {
+    "DEVICES_TO_HOLD": "=DEVICES_TO_HOLD(Results!Q2,80,0.9)",
+    "SPEED_TABLE": "=SPEED_TABLE(Results!Q2,3350,0.85)",
+}
+
+
+@pytest.fixture(scope="module")
+def book(sample, tmp_path_factory):
+    """The sample's results: openpyxl's two views, and IronCalc's own values."""
+    path = tmp_path_factory.mktemp("agree") / "out.xlsx"
+    run(Job(source=sample, output=path, pdf=None))
+    model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
+    for row, formula in enumerate(NOT_IN_SHEETS.values(), 1):
+        model.set_user_input(1, 100 + row, 1, formula)
+    model.evaluate()
+    return openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True), model
+
+
+@pytest.fixture(scope="module")
+def call_udf():
+    """A call as the VBA of a cell makes it, through the real xlwings on a stand-in for pywin32."""
+    with pytest.MonkeyPatch.context() as patch, fake_excel.windows_xlwings(patch):
+        server = importlib.import_module("xlwings.com_server").XLPython()
+        yield lambda name, *arguments: server.CallUDF(
+            "planner.hosts.desktop", name, arguments, None, fake_excel.Values(None)
+        )
+
+
+def _cell_of(book, function):
+    """A cell of the result sheets that calls a function with all it needs: its value, IronCalc's, the arguments'."""
+    formulas, stored, model = book
+    for index, name in enumerate(formulas.sheetnames):
+        for row in formulas[name].iter_rows():
+            for cell in row:
+                found = re.fullmatch(rf"={function.name}\(([A-Z$0-9,]+)\)", str(cell.value))
+                value = stored[name][cell.coordinate].value
+                if found and isinstance(value, float | int):
+                    places = found[1].replace("$", "").split(",")
+                    given = [stored[name][place].value for place in places]
+                    return value, model.get_cell_value(index, cell.row, cell.column), given
+    row = 100 + list(NOT_IN_SHEETS).index(function.name) + 1
+    weights = stored["Results"]["Q2"].value
+    arguments = [weights, 80, 0.9] if function.name == "DEVICES_TO_HOLD" else [weights, 3350, 0.85]
+    return None, model.get_cell_value(1, row, 1), arguments
+
+
+@pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda function: function.name)
+def test_every_road_gives_the_same_number(book, call_udf, function):
+    stored, recalculated, given = _cell_of(book, function)
+    assert (stored is None) == (function.name in NOT_IN_SHEETS)
+    numbers = [catalog.precision_bits(value) if isinstance(value, str) else value for value in given]
+    python = function.formula(*numbers)
+    as_com = [float(value) if isinstance(value, int | float) else value for value in given]
+    from_udf = call_udf(function.name, *as_com)
+    assert for_excel(function)(*given) == pytest.approx(python, rel=1e-12)
+    assert from_udf in (pytest.approx(python, rel=1e-12), [[pytest.approx(python, rel=1e-12)]])
+    assert recalculated == pytest.approx(python, rel=1e-12)
+    if stored is not None:
+        assert stored == pytest.approx(python, rel=1e-12)
