@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shlex
@@ -258,8 +259,11 @@ def _progress(job: Job, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Starting", total=job.steps)
 
+        done = itertools.count()
+
         def step(description: str) -> None:
-            bar.update(task, description=description, advance=1)
+            # What is begun is not done yet.
+            bar.update(task, description=description, completed=next(done))
 
         yield step
 

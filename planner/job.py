@@ -49,8 +49,8 @@ class Job:
 
     @property
     def steps(self) -> int:
-        """How many steps a run tells of: reading, evaluating, each sheet, the report."""
-        return 2 + 1 + len(SHEET_NAMES) + (self.pdf is not None)
+        """How many steps a run tells of: reading, evaluating, the scenario sheet and ours, three for the report."""
+        return 2 + 1 + len(SHEET_NAMES) + (3 if self.pdf is not None else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,6 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     _write(replace(job, functions=functions), study, copy, [*_copied(copy, foreign), *taken], progress)
     if job.pdf is None:
         return Outcome(study, (job.output,))
-    progress("Rendering the report")
     # The report's libraries take a second to load, which a run without a report should not pay.
     from planner.report.render import render_report  # noqa: PLC0415
 
@@ -132,6 +131,7 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
             command=job.command,
             title=job.title,
             attachment=job.output,
+            progress=lambda stage: progress(f"Report: {stage}"),
         )
     except PlannerError as error:
         # The results stand; whoever asked for both learns of the one that is missing.

@@ -162,7 +162,7 @@ def _row(row: int, case: Case, writing: Writing) -> Iterator[CellOut]:
         yield _input(row, name, case, writing, _style(name, COLUMNS[name]))
     for name in FIGURE_ORDER:
         yield _figure(row, name, case, writing)
-    yield CellOut(row, COLUMN_OF["flags"], flags_of(case), style=Style(colour=RUST, bottom=LINE))
+    yield CellOut(row, COLUMN_OF["flags"], flags_of(case), style=Style(colour=RUST, bottom=LINE, indent=1))
 
 
 def _style(name: str, column: Any, fill: str = "") -> Style:
