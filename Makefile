@@ -36,9 +36,10 @@ clean: ## remove the virtual environment and what tools left behind
 # A bare Debian has python3 without its venv module.
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
-	  command -v apt-get >/dev/null || { echo "python3 -m venv does not work here; install Python 3.11 or newer with venv"; exit 1; }; \
-	  $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
-	@$(BIN)/python -m pip install -q --upgrade pip
+	  rm -rf $(VENV); command -v apt-get >/dev/null && $(AS_ROOT) apt-get update -qq && \
+	  $(AS_ROOT) apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || { \
+	  rm -rf $(VENV); echo "python3 -m venv does not work here; as root: apt-get install python3-venv (Python 3.11 or newer)"; exit 1; }
+	@$(BIN)/python -m pip install -q --upgrade pip || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q -e .

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import os
 import shlex
+import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
     from planner.job import Job, Outcome
     from planner.plan.study import Options, Study
 
+COULD_NOT_RUN = 2
 _MOST_ROWS_SHOWN = 40
 _FLAGS_WIDTH = 11
 _PIPED_WIDTH = 110
 _NAME_WIDTH = 28
 _SHORTEST_NAME = 10
+_LONGEST_NAME = 100
 _EXAMPLES = """\b
 Examples:
   planner new scenarios.xlsx               a starter workbook to fill in
@@ -47,7 +52,7 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except PlannerError as error:
             click.echo(f"planner: {error}", err=True)
-            ctx.exit(2)
+            ctx.exit(COULD_NOT_RUN)
 
 
 @click.group(
@@ -64,6 +69,10 @@ def main() -> None:
     Exit codes: 0 all that was asked is there; 1 something was left out (rows skipped, no PDF);
     2 could not run.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe on Windows knows few characters; a name it cannot show must not cost the run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,6 +140,8 @@ def run(
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
     from planner.workbook.results_sheet import Functions  # noqa: PLC0415
 
+    if workbook.is_dir():
+        raise PlannerError(f"{workbook} is a folder; name a workbook in it.")
     if pdf and no_pdf:
         raise PlannerError("--pdf and --no-pdf contradict each other; give one.")
     job = jobs.Job(
@@ -143,12 +154,12 @@ def run(
         paper=paper,
         title=title,
         force=force,
-        command=shlex.join(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
+        command=_quoted(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
     )
     with _progress(job, quiet=as_json) as progress:
         outcome = jobs.run(job, progress)
     if as_json:
-        click.echo(json.dumps(_as_json(outcome.study, outcome), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_as_json(outcome.study, outcome), indent=2))
     else:
         _print_results(outcome.study)
         _print_issues(outcome.study)
@@ -172,7 +183,7 @@ def check(workbook: Path, sheet: str, strict: bool, as_json: bool) -> None:
     study = jobs.plan_workbook(workbook, sheet=sheet)
     outcome = jobs.Outcome(study, ())
     if as_json:
-        click.echo(json.dumps(_as_json(study, outcome), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_as_json(study, outcome), indent=2))
     else:
         _print_issues(study)
         click.echo(f"Read sheet {study.source.sheet}: {', '.join(study.source.columns)}.")
@@ -202,7 +213,7 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
     if workbook.exists() and not force:
         raise PlannerError(f"{workbook} is there already; --force writes over it.")
     write_starter(workbook, SAMPLE if sample else (EXAMPLE,))
-    click.echo(f"Wrote {workbook}. Fill it in, then: planner run {shlex.quote(str(workbook))}")
+    click.echo(f"Wrote {workbook}. Fill it in, then: planner run {_quoted([str(workbook)])}")
 
 
 main.add_command(functions)
@@ -292,7 +303,9 @@ def _print_results(study: Study) -> None:
     cases = study.cases[:_MOST_ROWS_SHOWN]
     rows = [[shown(name, FIGURES[name], getattr(case.result, name)) for name in _SHOWN] for case in cases]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    flags = [" ".join(i.code for i in case.result.issues if i.severity is Severity.WARNING) for case in cases]
+    flags = [
+        " ".join(dict.fromkeys(i.code for i in case.result.issues if i.severity is Severity.WARNING)) for case in cases
+    ]
     widths = [
         max(len(text) for text in (*head.split("\n"), *(row[index] for row in rows)))
         for index, head in enumerate(_SHOWN.values())
@@ -313,7 +326,7 @@ def _print_results(study: Study) -> None:
     if flagged:
         table.add_column("Flags", overflow="fold", min_width=_FLAGS_WIDTH)
     for case, figures, codes in zip(cases, rows, flags, strict=True):
-        table.add_row(Text(case.name), *figures, *([Text(codes, style="yellow")] if flagged else []))
+        table.add_row(Text(cut(case.name)), *figures, *([Text(codes, style="yellow")] if flagged else []))
     console.print(table)
     unshown = len(study.cases) - _MOST_ROWS_SHOWN
     if unshown > 0:
@@ -325,8 +338,14 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "c
 
 
 def _print_issues(study: Study) -> None:
-    for issue in study.issues:
-        click.echo(click.style(f"{issue.severity:<8}", fg=_COLOURS[issue.severity]) + str(issue))
+    """Every issue; notes that say the same of several cells as one, so that they do not drown the errors."""
+    groups: dict[object, list[Issue]] = {}
+    for number, issue in enumerate(study.issues):
+        alike = (issue.code, issue.problem) if issue.severity is Severity.NOTE else number
+        groups.setdefault(alike, []).append(issue)
+    for issue, *others in groups.values():
+        more = f" (and at {', '.join(other.cell for other in others)})" if others else ""
+        click.echo(click.style(f"{issue.severity:<8}", fg=_COLOURS[issue.severity]) + str(issue) + more)
     if study.issues:
         click.echo()
 
@@ -338,13 +357,12 @@ def _print_end(outcome: Outcome) -> None:
     if best:
         tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
         among = "among those at reading pace that fit, where memory is given"
-        click.echo(f"Best: {best.scenario.name} ({recommendation.criterion} {among}{tied}).")
+        click.echo(f"Best: {cut(best.scenario.name)} ({recommendation.criterion} {among}{tied}).")
         if recommendation.mixed:
             click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
         if steadier:
-            click.echo(
-                f"      Its batch is above 32, where the model overstates; best up to 32: {steadier.scenario.name}."
-            )
+            name = cut(steadier.scenario.name)
+            click.echo(f"      Its batch is above 32, where the model overstates; best up to 32: {name}.")
     elif study.cases:
         click.echo("Best: none of the scenarios fits and keeps reading pace.")
     skipped = f", {len(study.skipped)} skipped" if study.skipped else ""
@@ -355,6 +373,17 @@ def _print_end(outcome: Outcome) -> None:
         click.echo(f"No report: {outcome.no_pdf}", err=True)
     for path in outcome.written:
         click.echo(f"Wrote {path}")
+
+
+def _quoted(words: list[str]) -> str:
+    """Words as this system's command line takes them."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def cut(name: str) -> str:
+    """A name as the terminal shows it: of a readable length, without characters that turn a line round."""
+    plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
+    return plain if len(plain) <= _LONGEST_NAME else plain[: _LONGEST_NAME - 1] + "…"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -62,8 +62,9 @@ def example_of(function: ExcelFunction) -> tuple[str, Any]:
 def list_functions(as_json: bool) -> None:
     """Every function with its arguments and an example."""
     from planner.functions import EXCEL_FUNCTIONS  # noqa: PLC0415  --help must not load the model
+    from planner.units import unit_of  # noqa: PLC0415
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for function in EXCEL_FUNCTIONS:
         call, value = example_of(function)
         rows.append(
@@ -72,35 +73,45 @@ def list_functions(as_json: bool) -> None:
                 "signature": function.signature,
                 "summary": function.summary,
                 "arguments": [
-                    {"name": a.name, "accepted": a.rule.accepted, "default": a.default} for a in function.arguments
+                    {
+                        "name": a.name,
+                        "unit": unit_of(a.name).symbol,
+                        "accepted": a.rule.accepted,
+                        "default": a.default,
+                    }
+                    for a in function.arguments
                 ],
+                "unit": unit_of(function.formula.__name__).symbol,
                 "example": call,
                 "value": value,
             }
         )
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
         click.secho(str(row["signature"]), bold=True)
         value = row["value"]
         shown = f"{value:,.7g}" if isinstance(value, int | float) else str(value)
-        click.echo(f"    {row['summary']}\n    ={row['example']}  gives  {shown}\n")
+        units = ", ".join(f"{a['name']} in {a['unit']}" for a in row["arguments"] if a["unit"])
+        gives = f"{shown} {row['unit']}".strip()
+        click.echo(f"    {row['summary']}\n    {units}\n    ={row['example']}  gives  {gives}\n")
 
 
 @functions.command(
+    context_settings={"ignore_unknown_options": True},
     epilog="""\b
 Examples:
   planner functions call TOKENS_PER_SEC 140 3350 85%
   planner functions call WEIGHTS_GB 70 q4_k_m
-"""
+""",
 )
 @click.argument("name")
 @click.argument("arguments", nargs=-1)
 def call(name: str, arguments: tuple[str, ...]) -> None:
     """Call a function as a cell would, and print what it gives.
 
-    An argument "" stands for an empty cell. Write -- before a negative number.
+    An argument "" stands for an empty cell.
     """
     from planner.for_excel import for_excel  # noqa: PLC0415  numpy is slow to load
     from planner.functions import BY_NAME  # noqa: PLC0415  --help must not load the model
@@ -110,11 +121,20 @@ def call(name: str, arguments: tuple[str, ...]) -> None:
         raise PlannerError(_unknown(name, list(BY_NAME)))
     required = sum(not argument.optional for argument in function.arguments)
     if not required <= len(arguments) <= len(function.arguments):
-        raise PlannerError(f"{len(arguments)} arguments given; expected {function.signature}.")
-    value = for_excel(function)(*(text or None for text in arguments))
+        given = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'}"
+        raise PlannerError(f"{given} given; expected {function.signature}.")
+    value = for_excel(function)(*map(_typed, arguments))
     if isinstance(value, str) and value:
         raise PlannerError(f"{value}.")
     click.echo(f"{value:.15g}" if isinstance(value, float) else value)
+
+
+def _typed(text: str) -> float | str | None:
+    """An argument as a cell would hold it once it is typed: a number where it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text or None
 
 
 def _unknown(name: str, known: list[str]) -> str:
@@ -135,7 +155,8 @@ Examples:
 @click.argument("workbook", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Another file  [the workbook itself].")
 @click.option("--no-backup", is_flag=True, help="Keep no NAME.backup.xlsx beside it.")
-def embed(workbook: Path, output: Path | None, no_backup: bool) -> None:
+@click.option("--force", is_flag=True, help="Write over another file that is there already.")
+def embed(workbook: Path, output: Path | None, no_backup: bool, force: bool) -> None:
     """Put the functions into a workbook of yours.
 
     They work in Excel 365 on Windows, Mac and the web with no add-in. Only names are added: sheets,
@@ -143,9 +164,13 @@ def embed(workbook: Path, output: Path | None, no_backup: bool) -> None:
     """
     from planner.workbook.names import embed_functions  # noqa: PLC0415  --help must not load openpyxl
 
-    done = embed_functions(workbook, output, backup=not no_backup)
+    done = embed_functions(workbook, output, backup=not no_backup, force=force)
     if done.kept:
         click.echo(f"Kept the workbook's own {', '.join(done.kept)}.", err=True)
+    if done.shadowed:
+        click.echo(
+            f"On some sheets the workbook's own {', '.join(done.shadowed)} stands before the function.", err=True
+        )
     if done.backup:
         click.echo(f"Kept a backup: {done.backup}")
     changed = f"{len(done.added)} functions added, {len(done.updated)} brought up to date"

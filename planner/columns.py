@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _LONGEST_ECHO = 40
 # Beyond these no figure of this world lies, and products of such figures still neither overflow nor vanish.
-# Beyond these no figure is one of a real device or model, and products of such figures overflow.
 SMALLEST, LARGEST = 1e-15, 1e15
 _NEARLY_WHOLE = 1e-9
 
@@ -160,7 +159,14 @@ class Number:
             return readings[0], ""
         likely = [v for v in readings if self.likely and self.likely[0] <= v <= self.likely[1]]
         if found.unit and len(likely) == 1:
-            return likely[0], f"{column.label} {echo(text)} is read as {likely[0]:,.10g} {unit.symbol}"
+            shown = f"{likely[0]:,.10g}"
+            # '1,008 GB/s is read as 1,008 GB/s' would say nothing.
+            note = (
+                ""
+                if f"{shown} {unit.symbol}" in text
+                else f"{column.label} {echo(text)} is read as {shown} {unit.symbol}"
+            )
+            return likely[0], note
         shown = " or ".join(f"{value:,.10g}" for value in readings)
         raise BadValueError(
             f"{column.label} is {echo(text)}, {found.why}: it may mean {shown}",

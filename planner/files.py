@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from planner.issues import PlannerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # File systems take names of 255 bytes, and the temporary one is longer than the path's own.
 _LONGEST_STEM: Final = 40
@@ -51,3 +51,29 @@ def _umask() -> int:
     current = os.umask(0)
     os.umask(current)
     return current
+
+
+# Behind the last line of every report: by it planner knows a PDF that it may write over.
+PDF_MARK: Final = b"%planner report\n"
+
+
+def refuse_target(path: Path, suffix: str, ours: Callable[[bytes], bool], *, force: bool) -> None:
+    """Refuse to write over a file that planner did not make.
+
+    Raises PlannerError for another ending, for a folder, and, unless forced, for a file that is not ours.
+    """
+    if path.suffix.lower() != suffix:
+        raise PlannerError(f"{path.name} has another ending than {suffix}; name a {suffix} file.")
+    try:
+        data = path.read_bytes() if path.exists() else b""
+    except IsADirectoryError:
+        raise PlannerError(f"{path} is a folder; name a file in it.") from None
+    except OSError as error:
+        raise PlannerError(f"Cannot write {path}: {error.strerror or error}.") from None
+    if data and not force and not ours(data):
+        raise PlannerError(f"{path} is there already and is no work of planner's; --force writes over it.")
+
+
+def is_our_pdf(data: bytes) -> bool:
+    """Whether a PDF is a report of planner's."""
+    return data.endswith(PDF_MARK)

@@ -6,20 +6,18 @@ scalar or a table. Shapes broadcast as Excel's do; a bad cell gives a short text
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from planner import guards
 from planner.functions import REFUSAL
 from planner.translate import to_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from planner.columns import Rule
     from planner.functions import Argument, ExcelFunction
 
 EMPTY: Final = ""
@@ -114,27 +112,35 @@ class _Read:
             self._read_cells(table)
         self.values = guards.meant(argument.rule, self.values)
         good = guards.accepts(argument.rule, self.values) | self.empty
-        for row, column in np.argwhere(~good):
-            place = (int(row), int(column))
-            self.refused.setdefault(place, refusal(argument, self.given[place[0]][place[1]]))
+        for row, column in np.argwhere(~good).tolist():
+            if (row, column) not in self.refused:
+                self.refused[row, column] = refusal(argument, self.given[row][column])
 
     def _read_cells(self, table: Sequence[Sequence[Any]]) -> None:
         import numpy as np  # noqa: PLC0415  loaded by the caller already
 
-        default = self.argument.default
-        self.values = np.full((len(table), len(table[0])), np.nan)
-        self.empty = np.zeros(self.values.shape, dtype=bool)
+        default, rule = self.argument.default, self.argument.rule
+        known: dict[str, float | None] = {}
+        values, empty = [], []
         for r, row in enumerate(table):
             for c, cell in enumerate(row):
-                if cell is None or cell == "":
-                    self.empty[r, c] = default is None
-                    self.values[r, c] = np.nan if default is None else default
-                    continue
-                number = _number(self.argument.rule, cell)
-                if number is None:
+                number: float | None = None
+                blank = cell is None or cell == ""
+                if blank:
+                    number = default
+                elif type(cell) is str:
+                    if cell not in known:
+                        known[cell] = guards.number_of(rule, cell)
+                    number = known[cell]
+                elif isinstance(cell, int | float) and not isinstance(cell, bool):
+                    number = float(cell)
+                if number is None and not blank:
                     self.refused[r, c] = refusal(self.argument, cell)
-                else:
-                    self.values[r, c] = number
+                values.append(np.nan if number is None else number)
+                empty.append(blank and default is None)
+        shape = (len(table), len(table[0]))
+        self.values = np.array(values, dtype=float).reshape(shape)
+        self.empty = np.array(empty).reshape(shape)
 
     @property
     def outside(self) -> str:
@@ -182,18 +188,3 @@ def refusal(argument: Argument, given: Any) -> str:
     elif isinstance(given, int | float):
         shown = f"{given:.{_EXCEL_DIGITS}G}"
     return f"{argument.name} is {shown}{REFUSAL}{argument.rule.accepted}"
-
-
-def _number(rule: Rule, cell: Any) -> float | None:
-    """The number that a cell means for an argument, None where it means none."""
-    if isinstance(cell, bool):
-        return None
-    if isinstance(cell, int | float):
-        return float(cell)
-    # Rules are frozen dataclasses; the protocol that stands for them cannot say so.
-    return _number_of_text(cast("Hashable", rule), cell) if isinstance(cell, str) else None
-
-
-@lru_cache(maxsize=4096)
-def _number_of_text(rule: Any, text: str) -> float | None:
-    return guards.number_of(rule, text)

@@ -178,6 +178,10 @@ def lambdas() -> Mapping[str, str]:
     return MappingProxyType({guards.NUMBER_NAME: guards.number_lambda()} | own)
 
 
+# By this comment planner knows a name that it defined itself, whatever program has saved the workbook since.
+NAME_COMMENT: Final = "Defined by planner"
+
+
 def _inside(argument: str) -> str:
     """An argument's name inside a LAMBDA: one that is also a function's name (WEIGHTS_GB) must not hide it."""
     return f"{argument}_" if argument.upper() in BY_NAME else argument
@@ -203,7 +207,7 @@ def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     share typed as percent counts as such, as in the functions themselves.
 
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
-    'IF(COUNT(F5,J5)<2,"",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5)))'
+    'IF(OR(F5="",J5=""),"",IF(COUNT(F5,J5)<2,"check inputs",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5))))'
     """
     meant, shares = dict(bind), []
     for parameter in parameters_of(formula):
@@ -215,4 +219,6 @@ def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     text = to_excel(formula, meant)
     for share in shares:
         text = f'IF({share}>1,"{CHECK_INPUTS}",{text})'
-    return f'IF(COUNT({cells})<{len(parameters_of(formula))},"",IF(MIN({cells})<=0,"{CHECK_INPUTS}",{text}))'
+    blank = ",".join(f'{bind[parameter]}=""' for parameter in parameters_of(formula))
+    counted = f"COUNT({cells})<{len(parameters_of(formula))}"
+    return f'IF(OR({blank}),"",IF({counted},"{CHECK_INPUTS}",IF(MIN({cells})<=0,"{CHECK_INPUTS}",{text})))'

@@ -44,7 +44,17 @@ _UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         ("bandwidth", "memory bandwidth", "hbm bandwidth", "peak bandwidth", "peak memory bandwidth"),
         ("bandwidth", ("device_bandwidth_gb_s", "bandwidth_gb_s")),
     )
+    | dict.fromkeys(("model size", "size"), ("size", ("params_b", "weights_gb")))
     | dict.fromkeys(("memory", "total memory", "total vram", "total gpu memory"), ("memory", ("device_memory_gb",)))
+)
+
+
+_MAY_BE: Final = MappingProxyType(
+    {
+        "bandwidth": "one device's bandwidth or all devices' together",
+        "memory": "one device's memory or all devices' together",
+        "size": "a count of parameters or a size in memory",
+    }
 )
 
 
@@ -155,6 +165,10 @@ def _match(text: str) -> tuple[str | None, str]:
     """The field that a header names, and the unit that it gives."""
     if text in COLUMNS:
         return text, ""
+    bare, unit = split_unit(text)
+    if normalise(bare) in {"model size", "size"} and unit:
+        # Its unit says which of the two sizes of a model it is.
+        return ("params_b" if units.factor_to("billions", unit) is not None else "weights_gb"), unit
     if _undecided(text):
         return None, ""
     bare, unit = split_unit(text)
@@ -303,10 +317,10 @@ def _unknown(text: str, place: dict[str, Any], *, suggest: bool) -> list[Issue]:
         # Without a memory a row still runs, only without its fit mark.
         return [
             Issue(
-                severity=Severity.ERROR if what == "bandwidth" else Severity.WARNING,
+                severity=Severity.WARNING if what == "memory" else Severity.ERROR,
                 code="header",
                 field=fields[0],
-                problem=f"{echo(text)} may be one device's {what} or all devices' together, so it is not read",
+                problem=f"{echo(text)} may be {_MAY_BE[what]}, so it is not read",
                 accepted=" or ".join(header_of(name) for name in fields),
                 **place,
             )

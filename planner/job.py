@@ -7,13 +7,17 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.columns import Text
+from planner.files import is_our_pdf, refuse_target
 from planner.functions import lambdas
 from planner.issues import Issue, PlannerError, Severity
+from planner.plan.resolve import TYPED
+from planner.plan.scenario import COLUMNS
 from planner.plan.study import Options, Study, make_study
-from planner.workbook.package import has_mark, same_file
+from planner.workbook.package import made_by_planner, same_file
 from planner.workbook.read import ReadWorkbook, read_workbook
 from planner.workbook.results_sheet import Functions
-from planner.workbook.sheets import SHEET_NAMES, result_sheets
+from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets
 from planner.workbook.write import write_workbook
 
 if TYPE_CHECKING:
@@ -23,12 +27,14 @@ if TYPE_CHECKING:
     from planner.workbook.layout import Sheet
 
 
+_MOST_NAMED = 8
+
+
 class ExitCode(IntEnum):
-    """What a command's exit code says."""
+    """What the exit code of a command that ran says; one that could not run exits with 2."""
 
     DONE = 0
     LEFT_OUT = 1
-    COULD_NOT_RUN = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +99,18 @@ def _study(workbook: ReadWorkbook, options: Options, sheet: str) -> Study:
     )
 
 
-def write_results(study: Study, path: Path | str, functions: Functions = Functions.EMBEDDED) -> None:
+def write_results(
+    study: Study, path: Path | str, functions: Functions | str = Functions.EMBEDDED, *, force: bool = False
+) -> None:
     """Write a study's result sheets to a workbook of their own, without the scenario sheet.
 
-    Raises PlannerError where the file cannot be written.
+    Raises PlannerError where the file cannot be written, or where a file that planner did not make stands there
+    and ``force`` is not given.
     """
+    if functions not in list(Functions):
+        raise PlannerError(f"Functions are '{functions}'; expected one of {', '.join(Functions)}.")
     functions = Functions(functions)
-    refuse_target(Path(path), ".xlsx", force=False)
+    refuse_target(Path(path), ".xlsx", made_by_planner, force=force)
     write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
 
 
@@ -116,7 +127,9 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     study = _study(workbook, job.options, job.sheet)
     copy, foreign = workbook.copy_of(study.source.sheet)
     functions, taken = _functions(job.functions, workbook)
-    _write(replace(job, functions=functions), study, copy, [*_copied(copy, foreign), *taken], progress)
+    notes = (*_copied(copy, foreign), *_static(study, functions), *taken, *renamed_sheets([copy.name]))
+    study = replace(study, issues=(*study.issues, *notes))
+    _write(replace(job, functions=functions), study, copy, progress)
     if job.pdf is None:
         return Outcome(study, (job.output,))
     # The report's libraries take a second to load, which a run without a report should not pay.
@@ -131,6 +144,7 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
             command=job.command,
             title=job.title,
             attachment=job.output,
+            force=job.force,
             progress=lambda stage: progress(f"Report: {stage}"),
         )
     except PlannerError as error:
@@ -143,29 +157,9 @@ def _refuse_overwriting(job: Job) -> None:
     for path in (job.output, job.pdf):
         if path is not None and same_file(path, job.source):
             raise PlannerError(f"{path} is the workbook itself, which is never written; name another file.")
-    if job.output.is_dir():
-        raise PlannerError(f"{job.output} is a folder; name the results workbook in it.")
-    refuse_target(job.output, ".xlsx", force=job.force)
+    refuse_target(job.output, ".xlsx", made_by_planner, force=job.force)
     if job.pdf is not None:
-        refuse_target(job.pdf, ".pdf", force=job.force)
-
-
-def refuse_target(path: Path, suffix: str, *, force: bool) -> None:
-    """Refuse to write over a file that planner did not make.
-
-    Raises PlannerError for another ending, or for such a file unless forced.
-    """
-    kind = {".xlsx": "Results are", ".pdf": "The report is"}[suffix]
-    if path.suffix.lower() != suffix:
-        raise PlannerError(f"{kind} written as {suffix}; {path.name} has another ending.")
-    if not force and path.is_file() and not _made_by_planner(path):
-        raise PlannerError(f"{path} is there already and is no work of planner's; --force writes over it.")
-
-
-def _made_by_planner(path: Path) -> bool:
-    """Whether a file is a result of planner's, or nothing yet; of a report it is known only that it is a PDF."""
-    data = path.read_bytes()
-    return not data or (data.startswith(b"%PDF-") if path.suffix.lower() == ".pdf" else has_mark(data))
+        refuse_target(job.pdf, ".pdf", is_our_pdf, force=job.force)
 
 
 def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, list[Issue]]:
@@ -179,6 +173,35 @@ def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, lis
             code="name-taken",
             problem=f"The workbook has {', '.join(own)} as a name of its own, so the sheets use plain arithmetic",
             advice="Rename it to use planner's functions",
+        )
+    ]
+
+
+def _static(study: Study, functions: Functions) -> list[Issue]:
+    """What to say of inputs that stand in the result sheets as values, since no formula can read their cells."""
+    cells = [
+        case.origin.cells[name]
+        for case in study.cases
+        for name in COLUMNS
+        if name in case.origin.cells
+        and case.result.sources.get(name) == TYPED
+        and not isinstance(COLUMNS[name].rule, Text)
+        and name not in case.origin.plain
+        and name not in case.origin.links
+    ]
+    if not cells or functions is Functions.NONE:
+        return []
+    shown = ", ".join(cells[:_MOST_NAMED]) + (
+        f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
+    )
+    return [
+        Issue(
+            severity=Severity.NOTE,
+            code="as-value",
+            sheet=study.source.sheet,
+            cell=cells[0],
+            problem=f"Typed with a unit or as text, so the result sheets hold their values: {shown}",
+            advice="After an edit of these run planner again, or type plain numbers, which stay live",
         )
     ]
 
@@ -197,8 +220,8 @@ def _copied(copy: Sheet, foreign: list[str]) -> list[Issue]:
     ]
 
 
-def _write(job: Job, study: Study, copy: Sheet, notes: list[Issue], progress: Callable[[str], None]) -> None:
-    sheets = result_sheets(study, job.functions, taken=[copy.name], extra=notes)
+def _write(job: Job, study: Study, copy: Sheet, progress: Callable[[str], None]) -> None:
+    sheets = result_sheets(study, job.functions, taken=[copy.name])
     write_workbook(
         job.output,
         [copy, *sheets],

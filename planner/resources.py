@@ -1,4 +1,4 @@
-"""Where the files that travel with planner are: templates and sample workbooks, in a checkout and installed alike."""
+"""Where the files that travel with planner are: the report's templates and the sample workbook."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PREFERRED_SHEET: Final = "Scenarios"
 _MOST_NAMED: Final = 8
+_FEWEST_WORDS: Final = 3
 _AS_BLANK: Final = frozenset({"-", "\u2013", "\u2014", "n/a"})
 # Which absent column explains a field that a row lacks.
 _WANT: Final = MappingProxyType(
@@ -76,8 +77,9 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:
 
 # What people call a row that sums up the rows above it.
 _TOTALS: Final = re.compile(
-    r"(grand |sub ?)?totals?|sum|average|avg|mean|median|min(imum)?|max(imum)?|gesamt(summe)?|summe|mittelwert|"
-    r"durchschnitt|totale?s?|promedio|moyenne|\u03a3|\u2211|\u00f8",
+    r"(grand |sub ?)?totals?|sub ?totals?\b.*|(sum|avg|average) of\b.*|sum|average|avg|mean|"
+    r"median|min(imum)?|max(imum)?|"
+    r"gesamt(summe)?|summe|mittelwert|durchschnitt|totale?s?|promedio|moyenne|\u03a3|\u2211|\u00f8",
     re.IGNORECASE,
 )
 
@@ -92,6 +94,7 @@ class _Reader:
         self.skipped: list[Skipped] = []
         self.unnamed: set[str] = set()
         self.first_at: dict[str, str] = {}
+        self.ended = False
         self._take(header)
 
     def table(self) -> ScenarioTable:
@@ -104,6 +107,8 @@ class _Reader:
             if again := header_again(self.grid, number, self.header):
                 self._say(number, Severity.NOTE, "header", "The row is a header again, and heads the rows below it")
                 self._take(again)
+            elif self.ended:
+                continue
             else:
                 self._read(number)
         if not self.entries and not self.skipped:
@@ -120,7 +125,7 @@ class _Reader:
 
     def _take(self, header: Header) -> None:
         """Read with a header from here on, and say what is wrong with it."""
-        self.header = header
+        self.header, self.ended = header, False
         absent = _absent_columns(self.grid, header)
         self.unnamed = {issue.field for issue in absent}
         self.issues += [*header.issues, *absent]
@@ -151,6 +156,11 @@ class _Reader:
         if _TOTALS.fullmatch(name.strip(" :")):
             said = f"{echo(name)} looks like a row of totals, so it is not read as a scenario"
             self._say(number, Severity.WARNING, "totals", said, advice="Name it otherwise if it is one")
+            return
+        if row.foreign:
+            said = "The row looks like the header of another table, so neither it nor the rows below are read"
+            self._say(number, Severity.WARNING, "header", said, advice="Put other tables on a sheet of their own")
+            self.ended = True
             return
         self.issues += row.issues
         if row.heading:
@@ -260,6 +270,11 @@ class _Row:
         if self.heading:
             problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in self.values)}"
             self.issues = [self.said("name", Severity.NOTE, "heading", problem + ", so it is read as a heading")]
+        # Words where two or more figures should be, and no figure anywhere, are the headers of something else.
+        words = [n for n in self.refused if _is_words(grid.rows[row].get(header.cells[n].column))]
+        self.foreign = (
+            len(words) >= _FEWEST_WORDS and len(words) == len(self.refused) and set(self.values) <= _LABELS_ONLY
+        )
         self.values.setdefault("name", f"Row {row}")
         cells = {name: self.cell_of(name) for name in header.cells}
         self.origin = Origin(grid.name, row, MappingProxyType(cells), frozenset(plain), MappingProxyType(links))
@@ -282,6 +297,10 @@ class _Row:
             cell=self.cell_of(name),
             row=self.row,
         )
+
+
+def _is_words(cell: Cell | None) -> bool:
+    return cell is not None and isinstance(cell.value, str) and not any(c.isdigit() for c in cell.value)
 
 
 def _is_blank(cell: Cell) -> bool:

@@ -20,9 +20,10 @@ def test_list_shows_every_function_with_a_worked_example(run):
     rows = json.loads(run("list", "--json").stdout)
     assert [row["name"] for row in rows] == [f.name for f in EXCEL_FUNCTIONS]
     assert all(isinstance(row["value"], float) for row in rows)
+    assert (rows[0]["unit"], rows[0]["arguments"][0]["unit"]) == ("tok/s", "GB")
     assert rows[0]["example"] == "TOKENS_PER_SEC(140, 3350, 85%)"
     text = run("list").stdout
-    assert "=TOKENS_PER_SEC(140, 3350, 85%)  gives  20.33929" in text
+    assert "=TOKENS_PER_SEC(140, 3350, 85%)  gives  20.33929 tok/s" in text
     assert all(f.signature in text for f in EXCEL_FUNCTIONS)
 
 
@@ -34,6 +35,8 @@ def test_list_shows_every_function_with_a_worked_example(run):
         (["TOKENS_PER_SEC", "140", "3350", ""], "23.9285714285714\n"),
         (["WEIGHTS_GB", "70", "q4_k_m"], "42.4375\n"),
         (["TOKENS_PER_SEC", "", "3350"], "\n"),
+        # typed at a prompt as into a cell, three decimals are three decimals
+        (["CEILING_TOKENS_PER_SEC", "140.125", "3350"], f"{3350 / 140.125:.15g}\n"),
     ],
 )
 def test_call(run, args, out):
@@ -45,10 +48,10 @@ def test_call(run, args, out):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["TOKENS_PER_SEC", "--", "-140", "3350"], "weights_gb is -140; expected a number above 0."),
+        (["TOKENS_PER_SEC", "-140", "3350"], "weights_gb is -140; expected a number above 0."),
         (
             ["TOKENS_PER_SEC", "140"],
-            "1 arguments given; expected TOKENS_PER_SEC(weights_gb, bandwidth_gb_s, [efficiency = 1]).",
+            "1 argument given; expected TOKENS_PER_SEC(weights_gb, bandwidth_gb_s, [efficiency = 1]).",
         ),
         (["TOKENS_PER_SECOND", "140"], "No function named TOKENS_PER_SECOND; did you mean TOKENS_PER_SEC"),
         (["XYZ"], "No function named XYZ; `planner functions list` shows them all."),

@@ -88,8 +88,8 @@ def test_call_text_binds_by_parameter():
     bind = {"efficiency": "C2", "weights_gb": "A2", "bandwidth_gb_s": "B2", "batch": "D2"}
     assert call_text(speed.aggregate_tokens_per_sec, bind) == "AGGREGATE_TOKENS_PER_SEC(A2,B2,C2,D2)"
     assert plain_text(speed.tokens_per_sec, bind) == (
-        'IF(COUNT(A2,B2,C2)<3,"",IF(MIN(A2,B2,C2)<=0,"check inputs",'
-        'IF(IF(C2>=10,C2/100,C2)>1,"check inputs",((B2*IF(C2>=10,C2/100,C2))/A2))))'
+        'IF(OR(A2="",B2="",C2=""),"",IF(COUNT(A2,B2,C2)<3,"check inputs",IF(MIN(A2,B2,C2)<=0,"check inputs",'
+        'IF(IF(C2>=10,C2/100,C2)>1,"check inputs",((B2*IF(C2>=10,C2/100,C2))/A2)))))'
     )
 
 

@@ -45,7 +45,7 @@ BAD = [
                 "such as FP16, FP8, INT4, Q4_K_M, or bits per weight from 1 to 64."),
     (11, "fast", "Prefill rate is 'fast', not a number; expected a number above 0 (tok/s)."),
     (4, "80 GB", "Bandwidth per device is in GB, a unit of size; expected a number above 0 (GB/s)."),
-    (6, 9999, "Aggregate bandwidth is 9,999 GB/s, but 3,350 GB/s x 1 device is 3,350.0; expected two figures that "
+    (6, 9999, "Aggregate bandwidth is 9,999 GB/s, but 3,350 GB/s x 1 device is 3,350 GB/s; expected two figures that "
               "agree, or one of them blank."),
 ]  # fmt: skip
 
@@ -112,7 +112,7 @@ def test_results_and_report_go_beside_the_workbook(sample, tmp_path):
 
 
 def test_another_ending_is_refused(sample, tmp_path):
-    with pytest.raises(PlannerError, match=r"Results are written as \.xlsx"):
+    with pytest.raises(PlannerError, match="has another ending than .xlsx"):
         run(Job(source=sample, output=tmp_path / "out.csv", pdf=None))
 
 
@@ -316,6 +316,13 @@ def test_a_file_that_planner_did_not_make_is_not_written_over_unasked(sample, tm
         run(Job(source=sample, output=other, pdf=None))
     with pytest.raises(PlannerError, match="no work of planner's"):
         write_results(plan_workbook(sample), other)
+    mine = tmp_path / "mine.xlsx"
+    run(Job(source=sample, output=mine, pdf=None))
+    worked_in = openpyxl.load_workbook(mine)
+    worked_in.create_sheet("My notes")
+    worked_in.save(mine)
+    with pytest.raises(PlannerError, match="no work of planner's"):
+        run(Job(source=sample, output=mine, pdf=None))
     note = tmp_path / "note.pdf"
     note.write_text("a note")
     with pytest.raises(PlannerError, match="no work of planner's"):
@@ -331,9 +338,9 @@ def test_a_file_that_planner_did_not_make_is_not_written_over_unasked(sample, tm
 
 def test_results_and_report_cannot_be_one_file(sample, tmp_path):
     both = tmp_path / "a.pdf"
-    with pytest.raises(PlannerError, match=r"Results are written as \.xlsx"):
+    with pytest.raises(PlannerError, match="has another ending than .xlsx"):
         run(Job(source=sample, output=both, pdf=both))
-    with pytest.raises(PlannerError, match=r"The report is written as \.pdf"):
+    with pytest.raises(PlannerError, match="has another ending than .pdf"):
         run(Job(source=sample, output=tmp_path / "a.xlsx", pdf=tmp_path / "a.xlsx"))
 
 
@@ -342,3 +349,14 @@ def test_a_report_that_cannot_be_written_leaves_the_results(sample, tmp_path):
     assert outcome.written == (tmp_path / "a.xlsx",)
     assert "Cannot write" in outcome.no_pdf
     assert outcome.exit_code() is ExitCode.LEFT_OUT
+
+
+def test_inputs_that_cannot_stay_live_are_listed(tmp_path):
+    row = list(GOOD)
+    row[1], row[4] = "70B", "3.35 TB/s"
+    outcome = run(job(book(tmp_path, [row])))
+    said = [issue for issue in outcome.study.issues if issue.code == "as-value"]
+    assert [(issue.cell, issue.problem) for issue in said] == [
+        ("B2", "Typed with a unit or as text, so the result sheets hold their values: B2, E2")
+    ]
+    assert not [issue for issue in run(job(book(tmp_path, [GOOD], "b.xlsx"))).study.issues if issue.code == "as-value"]

@@ -12,6 +12,7 @@ import pypdf
 import pytest
 import weasyprint
 
+from planner.files import PDF_MARK
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, Skipped, Source, Study, study_of
@@ -389,7 +390,8 @@ def test_a_missing_folder_stops_the_report(tmp_path):
 
 def test_the_old_report_stays_where_the_new_one_cannot_be_written(tmp_path, monkeypatch):
     path = tmp_path / "report.pdf"
-    path.write_bytes(b"old")
+    old = b"%PDF-1.7 old" + PDF_MARK
+    path.write_bytes(old)
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -397,8 +399,21 @@ def test_the_old_report_stays_where_the_new_one_cannot_be_written(tmp_path, monk
     monkeypatch.setattr(type(path), "replace", full)
     with pytest.raises(PlannerError, match="No space left on device"):
         render_report(study_of([]), path, made=MADE)
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == old
     assert [file.name for file in tmp_path.iterdir()] == ["report.pdf"]
+
+
+def test_a_pdf_of_somebody_elses_is_not_written_over_unasked(tmp_path):
+    path = tmp_path / "thesis.pdf"
+    path.write_bytes(b"%PDF-1.7 thesis")
+    with pytest.raises(PlannerError, match="no work of planner's; --force"):
+        render_report(study_of([]), path, made=MADE)
+    with pytest.raises(PlannerError, match="another ending"):
+        render_report(study_of([]), tmp_path / "report.txt", made=MADE)
+    assert path.read_bytes() == b"%PDF-1.7 thesis"
+    render_report(study_of([]), str(path), made=MADE, force=True)
+    render_report(study_of([]), path, made=MADE)
+    assert pypdf.PdfReader(path).pages
 
 
 def test_progress_is_told(tmp_path):

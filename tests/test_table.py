@@ -336,8 +336,8 @@ def test_blank_marks_are_blank(blank):
 
 
 def test_an_assumed_reading_is_noted_at_its_cell():
-    table, address = table_with("device_bandwidth_gb_s", "1,008 GB/s")
-    assert said(table) == [f"Scenarios!{address}: Bandwidth per device '1,008 GB/s' is read as 1,008 GB/s."]
+    table, address = table_with("device_bandwidth_gb_s", "2,039 TB/s")
+    assert said(table) == [f"Scenarios!{address}: Bandwidth per device '2,039 TB/s' is read as 2,039 GB/s."]
     assert table.issues[0].severity is Severity.NOTE
     assert table.issues[0].code == "read-as"
 
@@ -460,6 +460,34 @@ def test_a_bandwidth_that_could_be_one_devices_or_all_devices_is_asked_about(hea
     ]
     assert table.entries == ()
     assert [skipped.name for skipped in table.skipped] == ["a"]
+
+
+def test_a_second_table_with_other_headers_ends_the_reading():
+    table = read_table(
+        [
+            grid(
+                ["Name", "Weights (GB)", "Aggregate bandwidth", "Batch"],
+                ["a", 140, 3350, 8],
+                ["GPU", "Price", "Bandwidth of it", "Stock"],
+                ["H100", 30000, 3350, 4],
+            )
+        ]
+    )
+    assert [s.name for s in table.scenarios] == ["a"]
+    assert [(issue.cell, issue.code) for issue in table.issues] == [("A3", "header")]
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "weights", "params"),
+    [("Model size (GB)", 140, 140, None), ("Model size (B)", 70, None, 70), ("Size (billions)", 70, None, 70)],
+)
+def test_the_size_of_a_model_is_what_its_unit_says(header, value, weights, params):
+    table = read_table([grid(["Name", header, "Precision", "Aggregate bandwidth"], ["a", value, "FP16", 3350])])
+    assert [(s.weights_gb, s.params_b) for s in table.scenarios] == [(weights, params)]
+    undecided = read_table(
+        [grid(["Name", "Model size", "Precision", "Aggregate bandwidth"], ["a", value, "FP16", 3350])]
+    )
+    assert "'Model size' may be a count of parameters or a size in memory" in said(undecided)[0]
 
 
 def test_an_undecided_memory_costs_only_the_fit_mark():
@@ -633,7 +661,7 @@ def test_contradicting_bandwidths_are_an_error_of_their_row():
     table = read_table([grid(headers, ["a", 140, 3350, 2, 3350], ["b", 140, 3350, 2, 6700])])
     assert said(table) == [
         (
-            "Scenarios!E2: Aggregate bandwidth is 3,350 GB/s, but 3,350 GB/s x 2 devices is 6,700.0; "
+            "Scenarios!E2: Aggregate bandwidth is 3,350 GB/s, but 3,350 GB/s x 2 devices is 6,700 GB/s; "
             "expected two figures that agree, or one of them blank."
         )
     ]

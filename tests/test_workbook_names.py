@@ -167,3 +167,57 @@ def test_a_package_without_a_workbook_part_is_refused(book):
     edited(book, lambda data: data.replace(b'officeDocument"', b'else"'), "_rels/.rels")
     with pytest.raises(PlannerError, match="names no workbook part"):
         embed_functions(book)
+
+
+def test_another_file_of_another_kind_or_already_there_is_refused(book, tmp_path):
+    other = tmp_path / "other.xlsx"
+    other.write_bytes(b"mine")
+    with pytest.raises(PlannerError, match="there already; --force"):
+        embed_functions(book, other)
+    with pytest.raises(PlannerError, match="another ending"):
+        embed_functions(book, tmp_path / "other.xlsm")
+    assert other.read_bytes() == b"mine"
+    embed_functions(book, other, force=True)
+    assert other.read_bytes()[:2] == b"PK"
+
+
+def test_a_function_of_ours_is_known_by_its_comment_where_another_program_saved_the_file(book):
+    embed_functions(book)
+    edited(book, lambda data: data.replace(b' vbProcedure="1"', b"").replace(b"1E-15", b"1.0000000000000001E-15"))
+    done = embed_functions(book)
+    assert done.kept == ()
+    # BITS_PER_WEIGHT has no such number in it, and so nothing to bring up to date.
+    assert len(done.updated) == len(EXCEL_FUNCTIONS) - 1
+
+
+def test_a_helper_of_the_users_own_stops_it(book):
+    existing = b'<definedNames><definedName name="PLANNER_NUMBER">42</definedName></definedNames>'
+    edited(book, lambda data: data.replace(b"<calcPr", existing + b"<calcPr"))
+    before = book.read_bytes()
+    with pytest.raises(PlannerError, match="PLANNER_NUMBER as a name of its own"):
+        embed_functions(book)
+    assert book.read_bytes() == before
+
+
+def test_a_table_of_a_functions_name_is_kept_and_a_local_name_is_named(tmp_path):
+    path = tmp_path / "table.xlsx"
+    workbook = xlsxwriter.Workbook(path)
+    sheet = workbook.add_worksheet("Plan")
+    sheet.add_table("A1:B3", {"name": "Weights_GB"})
+    workbook.define_name("Plan!TOKENS_PER_SEC", "=42")
+    workbook.close()
+    done = embed_functions(path)
+    assert done.kept == ("WEIGHTS_GB",)
+    assert done.shadowed == ("TOKENS_PER_SEC",)
+
+
+def test_a_damaged_part_is_one_line_and_leaves_the_file(book):
+    data = bytearray(book.read_bytes())
+    with zipfile.ZipFile(book) as package:
+        entry = package.getinfo("xl/worksheets/sheet1.xml")
+        start = entry.header_offset + 30 + len(entry.filename)
+    data[start + 20] ^= 0xFF
+    book.write_bytes(data)
+    with pytest.raises(PlannerError, match="sheet1.xml cannot be read"):
+        embed_functions(book)
+    assert book.read_bytes() == bytes(data)

@@ -18,7 +18,7 @@ from planner.plan.scenario import FIGURES, figure_header, header_of
 from planner.plan.study import Options
 from planner.workbook.layout import MARK, text_literal, unique_name
 from planner.workbook.results_sheet import COLUMN_OF, Functions
-from planner.workbook.sheets import SHEET_NAMES, result_sheets
+from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets
 from planner.workbook.write import write_workbook
 
 ALL = list(Functions)
@@ -315,8 +315,9 @@ def test_a_users_sheet_keeps_its_name():
         "Checks",
         "Charts",
     ]
-    said = [cell.value for cell in sheets[4].cells if cell.column == 3]
-    assert "The workbook has a sheet named 'Batch' of its own, so the result sheet is named 'Batch (planner)'" in said
+    assert [issue.problem for issue in renamed_sheets(["Batch"])] == [
+        "The workbook has a sheet named 'Batch' of its own, so the result sheet is named 'Batch (planner)'"
+    ]
 
 
 def test_a_long_text_is_cut_where_a_formula_takes_no_more():

@@ -20,7 +20,7 @@ from planner.plan.study import Options, Source, Study, make_study
 from planner.table import read_table
 from planner.workbook.read import shows_percent
 from planner.workbook.results_sheet import Functions
-from planner.workbook.sheets import result_sheets
+from planner.workbook.sheets import renamed_sheets, result_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,8 +61,10 @@ def evaluate(
         notes.append(
             Issue(severity=Severity.NOTE, code="name-taken", problem=f"{why_not}, so the sheets use plain arithmetic")
         )
-    write_live(book, result_sheets(study, functions, taken=sheet_names(book), extra=notes))
-    return dataclasses.replace(study, issues=(*study.issues, *notes))
+    names = sheet_names(book)
+    study = dataclasses.replace(study, issues=(*study.issues, *notes, *renamed_sheets(names)))
+    write_live(book, result_sheets(study, functions, taken=names))
+    return study
 
 
 def report(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.functions import lambdas
+from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.hosts.com import excel_errors, has_com
 from planner.issues import PlannerError
@@ -34,8 +34,6 @@ _CHART_PIXELS: Final = (620, 400)
 _UNDERLINED: Final = 2
 _CATEGORIES, _VALUES = 1, 2
 _KINDS: Final = {"line": "line_markers", "column": "column_clustered"}
-# By this comment on a name planner knows the functions that it defined itself.
-COMMENT: Final = "Defined by planner"
 
 
 def is_ours(sheet: xlwings.Sheet) -> bool:
@@ -86,12 +84,12 @@ def define_functions(book: xlwings.Book) -> str:
 def _is_ours(name: xlwings.main.Name, text: str) -> bool:
     # Excel may give a formula back with other blanks and in its own letter case.
     same = "".join((name.refers_to or "").split()).casefold() == "".join(text.split()).casefold()
-    return same or (has_com() and name.api.Comment == COMMENT)
+    return same or (has_com() and name.api.Comment == NAME_COMMENT)
 
 
 def _mark_name(name: xlwings.main.Name, *, hidden: bool) -> None:
     if has_com():
-        name.api.Comment = COMMENT
+        name.api.Comment = NAME_COMMENT
         name.api.Visible = not hidden
     elif hidden:
         name.api.visible.set(False)

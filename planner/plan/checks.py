@@ -21,7 +21,10 @@ READING_PACE_TOKENS_PER_SEC: Final = 10.0
 BATCH_NOTED_FROM: Final = 16
 BATCH_WARNED_ABOVE: Final = 32
 USABLE_MEMORY_SHARE: Final = 0.9
+# People take an assistant that is silent for longer to be stuck.
 LONG_TTFT_S: Final = 2.0
+# No public measurement of a serving stack lies below; 0.85 typed into a percent cell does.
+_LOW_EFFICIENCY: Final = 0.05
 # A typed size further than this from parameters x bits is more than rounding, embeddings or mixed blocks.
 _SIZE_DIFFERS: Final = 0.2
 
@@ -162,6 +165,18 @@ def _unlikely(name: str) -> Callable[[Result], Issue | None]:
     return unlikely
 
 
+def _efficiency_low(result: Result) -> Issue | None:
+    efficiency = result.scenario.efficiency
+    if efficiency is None or efficiency >= _LOW_EFFICIENCY:
+        return None
+    return _warning(
+        "unlikely",
+        "efficiency",
+        f"Efficiency is {as_percent(efficiency, 2)}, unusually low",
+        "Check whether a ratio was typed as percent, such as 0.85% for 85%",
+    )
+
+
 def _size_differs(result: Result) -> Issue | None:
     scenario, bits = result.scenario, result.weight_bits
     if scenario.weights_gb is None or scenario.params_b is None or bits is None:
@@ -252,10 +267,8 @@ _RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
     _batch,
     _above_ceiling,
     _measured,
-    *(
-        _unlikely(name)
-        for name in ("params_b", "weights_gb", "device_bandwidth_gb_s", "bandwidth_gb_s", "device_memory_gb")
-    ),
+    *(_unlikely(name) for name in _WATCHED),
+    _efficiency_low,
     _size_differs,
     _slow_prefill,
     _ceiling,

@@ -18,8 +18,8 @@ class Recommendation:
     """The best scenario, or None where none qualifies; the criterion in words; how many were compared or set aside.
 
     ``steadier`` is the best one at a batch of at most 32, where that is another; ``ties`` counts the others that
-    share the best value; ``mixed`` says that models or request sizes differ among those compared; ``uncounted``
-    are left out because it is not known how many devices their aggregate bandwidth stands for.
+    share the best value; ``mixed`` says that models or request sizes differ among those compared; ``set_aside``
+    are not compared: ceilings beside predictions, and rows of which the device count is not known.
     """
 
     best: Result | None
@@ -29,7 +29,7 @@ class Recommendation:
     compared: int
     slow: int
     not_fitting: int
-    uncounted: int = 0
+    set_aside: int = 0
     ties: int = 0
     mixed: bool = False
 
@@ -67,7 +67,7 @@ def recommend(results: Sequence[Result]) -> Recommendation:
         compared=len(ranked),
         slow=len(fitting) - len(able),
         not_fitting=len(results) - len(fitting),
-        uncounted=len(having) - len(ranked),
+        set_aside=len(having) - len(ranked),
         ties=sum(_figure(r, figure) == _figure(best, figure) for r in ranked) - 1 if best else 0,
         mixed=len({_task(r) for r in ranked}) > 1,
     )

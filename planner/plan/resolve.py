@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import BadValueError, Text, Typed, read_value, shown
+from planner.columns import BadValueError, Text, Typed, read_value
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 
@@ -106,7 +106,7 @@ def _contradiction(scenario: Scenario, sources: Mapping[str, str]) -> list[Issue
         return []
     blank = " (the count is blank)" if sources.get("devices") == DEFAULT else ""
     counted = f"{devices:g} device{'' if devices == 1 else 's'}{blank}"
-    product = shown("bandwidth_gb_s", COLUMNS["bandwidth_gb_s"], each * devices)
+    product = f"{each * devices:,.10g} GB/s"
     return [
         _error(
             "contradiction",

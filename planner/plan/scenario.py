@@ -42,7 +42,7 @@ class Scenario:
             "Parameters",
             Number(above=0, likely=(0.05, 20_000)),
             "Total parameters in billions: 70 for a 70B model. With the precision it gives the weights.",
-            ("params", "parameters (b)", "model size (b)", "parameter count", "billion parameters", "total parameters"),
+            ("params", "parameters (b)", "parameter count", "billion parameters", "total parameters"),
         ),
     ] = None
     precision: Annotated[
@@ -143,7 +143,6 @@ class Scenario:
                 "mbu",
                 "bandwidth utilisation",
                 "memory bandwidth utilisation",
-                "utilisation",
                 "bandwidth efficiency factor",
                 "efficiency factor",
             ),
@@ -186,7 +185,7 @@ class Scenario:
             "Output",
             TOKENS,
             "Tokens generated; needed for the generation and response times.",
-            ("output tokens", "generated tokens", "completion tokens", "output length", "osl", "max tokens"),
+            ("output tokens", "generated tokens", "completion tokens", "output length", "osl"),
         ),
     ] = None
     prefill_tokens_per_sec: Annotated[
@@ -195,7 +194,7 @@ class Scenario:
             "Prefill rate",
             Number(above=0, likely=(10, 10_000_000)),
             "Prompt tokens processed in a second; needed for the time to first token.",
-            ("prefill", "prefill speed", "prefill throughput", "prompt processing rate", "pp"),
+            ("prefill", "prefill speed", "prefill throughput", "prompt processing rate"),
             decimals=0,
         ),
     ] = None

@@ -30,7 +30,6 @@ _LOOKS: Final = (
 _DOT_LOOKS: Final = ((svg.STEEL, "circle"), (svg.BLUE, "square"), (svg.RUST, "triangle"), (svg.VIOLET, "diamond"))
 
 MOST_LINES: Final = len(_LOOKS)
-MOST_DOTS: Final = len(_DOT_LOOKS)
 
 # Units of a chart's own space; the page stretches it to the width that it gives.
 _WIDTH: Final = 700.0

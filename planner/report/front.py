@@ -154,7 +154,7 @@ def _criterion(study: Study) -> str:
         number = sum(found == code for found in not_ranked(study).values())
         if number:
             aside.append(f"{in_words(number)} {words}")
-    blank = len(study.cases) - r.compared - r.slow - r.not_fitting - r.uncounted
+    blank = len(study.cases) - r.compared - r.slow - r.not_fitting - r.set_aside
     if blank:
         aside.append(f"{in_words(blank)} without prompt, output or prefill rate")
     return f"{said}; set aside: {listed(aside)}." if aside else f"{said}."

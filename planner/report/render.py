@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import resources
-from planner.files import replacing
+from planner.files import PDF_MARK, is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
 from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
 from planner.report import charts
@@ -49,21 +49,25 @@ class PdfUnavailableError(PlannerError):
 
 def render_report(
     study: Study,
-    path: Path,
+    path: Path | str,
     *,
     paper: str = "A4",
     made: dt.datetime | None = None,
     command: str = "",
     title: str = "",
     attachment: Path | None = None,
+    force: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write a study's report to a PDF file; the same study and ``made`` give the same bytes.
 
     ``made`` without a time zone is taken as UTC. ``attachment`` is a results workbook to embed.
     Raises PdfUnavailableError where WeasyPrint cannot be loaded, and PlannerError where the paper is
-    unknown, the attachment cannot be read or the file cannot be written.
+    unknown, the attachment cannot be read, the file cannot be written, or a file that is no report of
+    planner's stands there and ``force`` is not given.
     """
+    path = Path(path)
+    refuse_target(path, ".pdf", is_our_pdf, force=force)
     size = PAPERS.get(paper.strip().casefold())
     if size is None:
         raise PlannerError(f"Paper is '{paper}'; expected {' or '.join(PAPERS.values())}.")
@@ -78,8 +82,8 @@ def render_report(
         document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
         data = document.write_pdf(attachments=attached, pdf_tags=True)
     progress("file")
-    with replacing(Path(path)) as temporary:
-        temporary.write_bytes(data)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data.rstrip(b"\n") + b"\n" + PDF_MARK)
 
 
 def to_html(report: Report, paper: str = "A4") -> str:

@@ -23,7 +23,6 @@ RULE: Final = "#DCE2E8"
 SHADE: Final = "#EFF2F5"
 RUST: Final = "#B3430E"
 VIOLET: Final = "#6A4C93"
-GREEN: Final = "#0B7A57"
 
 SIZE: Final = 10.5
 _LETTER: Final = 0.58

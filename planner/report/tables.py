@@ -83,7 +83,7 @@ def not_ranked(study: Study) -> dict[int, str]:
     """The cases that qualify and yet are not ranked, by number, with the flag that stands against it."""
     best = study.recommendation.best
     found: dict[int, str] = {}
-    if best is None or not study.recommendation.uncounted:
+    if best is None or not study.recommendation.set_aside:
         return found
     for case in study.cases:
         if not marks_of(case.result) and study.recommendation.value(case.result) is not None:

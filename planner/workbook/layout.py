@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A hidden name of this spelling, scoped to the sheet, tells our result sheets from a user's sheet of the same name.
 MARK: Final = "_planner_sheet"
+# Stands among the properties of every workbook that the file writer makes.
+WRITTEN_BY: Final = "Written by planner."
 LONGEST_SHEET_NAME: Final = 31
 
 NAVY: Final = "#0B3954"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import posixpath
+import re
 import shutil
 import zipfile
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from planner.files import replacing
-from planner.functions import lambdas
+from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
 from planner.workbook.package import same_file
@@ -22,16 +25,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # In a workbook part the names stand behind these and before all else, in this order.
+_TABLE_NAME: Final = re.compile(rb'\bdisplayName="([^"]*)"')
 _BEFORE_NAMES: Final = ("sheets", "functionGroups", "externalReferences")
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What came of embedding: the names added, those brought up to date, those that are the user's own and kept."""
+    """What came of embedding: names added, brought up to date, and kept since they are the user's own.
+
+    ``shadowed`` are functions that a name of the user's stands before on one sheet.
+    """
 
     added: tuple[str, ...]
     updated: tuple[str, ...]
     kept: tuple[str, ...]
+    shadowed: tuple[str, ...] = ()
     backup: Path | None = None
 
 
@@ -90,7 +98,7 @@ class _Part:
         if len(self._stack) == 1:
             self.prefix = f"{prefix}:" if prefix else ""
         if self._in_name():
-            ours = attributes.get("vbProcedure") in {"1", "true"}
+            ours = attributes.get("comment") == NAME_COMMENT or attributes.get("vbProcedure") in {"1", "true"}
             here = self._parser.CurrentByteIndex
             self.names.append(_Name(attributes.get("name", ""), "localSheetId" in attributes, ours, here))
 
@@ -119,13 +127,19 @@ class _Part:
             self.self_closing = (start, closed) if alone else None
 
 
-def embed_functions(path: Path, output: Path | None = None, *, backup: bool = True) -> Embedded:
+def embed_functions(path: Path, output: Path | None = None, *, backup: bool = True, force: bool = False) -> Embedded:
     """Put every function into a workbook as a LAMBDA name; in place unless an output is named.
 
     A name of the user's own is never changed. Every part but the workbook part stays byte for byte.
-    Raises PlannerError where the file is no workbook, is signed, or cannot be written.
+    Raises PlannerError where the file is no workbook, is signed, has our helper's name for something else, or
+    cannot be written; and where the output is there already, unless forced, or has another ending.
     """
     data = checked_bytes(path)
+    if output is not None and not same_file(output, path):
+        if output.suffix.lower() != path.suffix.lower():
+            raise PlannerError(f"{output.name} has another ending than {path.name}, and Excel would not open it.")
+        if output.exists() and not force:
+            raise PlannerError(f"{output} is there already; --force writes over it.")
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         if any(name.startswith("_xmlsignatures/") for name in package.namelist()):
             raise PlannerError(
@@ -133,16 +147,25 @@ def embed_functions(path: Path, output: Path | None = None, *, backup: bool = Tr
             )
         where = _workbook_part(path, package)
         before = package.read(where)
-        after, outcome = _with_names(path, before)
+        after, outcome = _with_names(path, before, _table_names(package))
         kept = None
         target = output or path
         if after != before or not same_file(target, path):
             if backup and same_file(target, path):
                 kept = _backup(path)
-            with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as written:
-                for entry in package.infolist():
-                    written.writestr(entry, after if entry.filename == where else package.read(entry))
-    return Embedded(outcome.added, outcome.updated, outcome.kept, kept)
+            _write(path, package, {where: after}, target)
+    return replace(outcome, backup=kept)
+
+
+def _write(path: Path, package: zipfile.ZipFile, changed: dict[str, bytes], target: Path) -> None:
+    """The package with these parts changed and all others as they are."""
+    with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as written:
+        for entry in package.infolist():
+            try:
+                data = changed.get(entry.filename) or package.read(entry)
+            except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):
+                raise PlannerError(f"{path} is damaged: its part {entry.filename} cannot be read.") from None
+            written.writestr(entry, data)
 
 
 def _backup(path: Path) -> Path:
@@ -190,7 +213,19 @@ def _after_tag(data: bytes, index: int) -> int:
     return len(data)
 
 
-def _with_names(path: Path, data: bytes) -> tuple[bytes, Embedded]:
+def _table_names(package: zipfile.ZipFile) -> set[str]:
+    """The names of the workbook's tables, which Excel lets no other name share."""
+    found: set[str] = set()
+    for entry in package.namelist():
+        if entry.startswith("xl/tables/"):
+            with contextlib.suppress(zipfile.BadZipFile, zlib.error, RuntimeError):
+                found |= {
+                    name.decode("utf-8", "replace").casefold() for name in _TABLE_NAME.findall(package.read(entry))
+                }
+    return found
+
+
+def _with_names(path: Path, data: bytes, tables: set[str]) -> tuple[bytes, Embedded]:
     part = _Part(path, data)
     there = {name.name.casefold(): name for name in part.names if not name.local}
     added: list[str] = []
@@ -201,7 +236,9 @@ def _with_names(path: Path, data: bytes) -> tuple[bytes, Embedded]:
     for name, text in lambdas().items():
         old = there.get(name.casefold())
         element = _element(part.prefix, name, text)
-        if old is None:
+        if name.casefold() in tables:
+            kept.append(name)
+        elif old is None:
             added.append(name)
             new += element
         elif old.text == text:
@@ -209,6 +246,8 @@ def _with_names(path: Path, data: bytes) -> tuple[bytes, Embedded]:
         elif old.ours:
             updated.append(name)
             edits.append((old.start, old.end, element))
+        elif name == NUMBER_NAME:
+            raise PlannerError(f"{path} has {name} as a name of its own, on which all functions lean; rename it.")
         else:
             kept.append(name)
     if new:
@@ -219,7 +258,9 @@ def _with_names(path: Path, data: bytes) -> tuple[bytes, Embedded]:
         edits.append((start, end, new))
     for start, end, replacement in sorted(edits, reverse=True):
         data = data[:start] + replacement + data[end:]
-    return data, Embedded(_visible(added), _visible(updated), _visible(kept))
+    local = {name.name.casefold() for name in part.names if name.local}
+    shadowed = [name for name in lambdas() if name.casefold() in local]
+    return data, Embedded(_visible(added), _visible(updated), _visible(kept), _visible(shadowed))
 
 
 def _visible(names: list[str]) -> tuple[str, ...]:
@@ -230,4 +271,5 @@ def _visible(names: list[str]) -> tuple[str, ...]:
 def _element(prefix: str, name: str, text: str) -> bytes:
     hidden = ' hidden="1"' if name == NUMBER_NAME else ""
     tag = f"{prefix}definedName"
-    return f'<{tag} name={quoteattr(name)}{hidden} vbProcedure="1">{escape(text)}</{tag}>'.encode()
+    mark = f'comment={quoteattr(NAME_COMMENT)} vbProcedure="1"'
+    return f"<{tag} name={quoteattr(name)}{hidden} {mark}>{escape(text)}</{tag}>".encode()

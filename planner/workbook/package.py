@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException, ElementTree
 
-from planner.workbook.layout import MARK
+from planner.workbook.layout import MARK, WRITTEN_BY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,13 +49,17 @@ def _sheet_part(package: zipfile.ZipFile, sheet: str) -> str:
     return target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join("xl", target))
 
 
-def has_mark(data: bytes) -> bool:
-    """Whether a workbook holds a result sheet of planner's."""
+def made_by_planner(data: bytes) -> bool:
+    """Whether planner wrote this workbook, and nobody has put a sheet of their own into it since."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            return MARK.encode() in package.read(_WORKBOOK)
-    except (zipfile.BadZipFile, KeyError):
+            written = WRITTEN_BY.encode() in package.read("docProps/core.xml")
+            sheets = ElementTree.fromstring(package.read(_WORKBOOK))
+    except (zipfile.BadZipFile, KeyError, ParseError, DefusedXmlException):
         return False
+    ours = sum(node.get("name") == MARK for node in sheets.iter(f"{_MAIN}definedName"))
+    # Besides the result sheets it holds the copy of the scenario sheet.
+    return written and ours > 0 and sum(1 for _ in sheets.iter(f"{_MAIN}sheet")) <= ours + 1
 
 
 def same_file(one: Path, other: Path) -> bool:

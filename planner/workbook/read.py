@@ -20,6 +20,7 @@ from openpyxl.utils import FORMULAE
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 
+from planner.functions import NAME_COMMENT
 from planner.headers import Cell, Grid, column_letters
 from planner.issues import PlannerError
 from planner.plan.scenario import COLUMNS
@@ -70,7 +71,9 @@ class ReadWorkbook:
     def names(self) -> set[str]:
         """The workbook's names but the functions that planner put there, as Excel compares them."""
         return {
-            name.casefold() for name, defined in self.formulas.defined_names.items() if defined.vbProcedure is not True
+            name.casefold()
+            for name, defined in self.formulas.defined_names.items()
+            if defined.vbProcedure is not True and defined.comment != NAME_COMMENT
         }
 
     def table(self, sheet: str = "") -> ScenarioTable:
@@ -140,6 +143,8 @@ def _bytes_of(path: Path) -> bytes:
         raise PlannerError(f"{path} is a folder; name a workbook in it.") from None
     except PermissionError:
         raise PlannerError(f"{path} may not be read: permission denied, or it is open elsewhere.") from None
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def _refuse_other_kinds(path: Path, data: bytes) -> None:

@@ -94,9 +94,12 @@ class Writing:
                 text = f'IF({cell}="","",{text})'
         return "=" + text
 
-    def reference(self, sheet: str, cell: str) -> str:
-        """A reference to another sheet's cell, or nothing where only values are asked for."""
-        return "" if self.functions is Functions.NONE else f"={on_sheet(sheet, cell)}"
+    def reference(self, sheet: str, cell: str, *, blank: bool = False) -> str:
+        """A reference to another sheet's cell, or nothing where only values are asked for; blank stays blank."""
+        there = on_sheet(sheet, cell)
+        if self.functions is Functions.NONE:
+            return ""
+        return f'=IF({there}="","",{there})' if blank else f"={there}"
 
     def link(self, case: Case) -> str:
         """A link to the scenario's row, showing its name; a HYPERLINK formula, of which a sheet holds any number."""
@@ -162,7 +165,9 @@ def _row(row: int, case: Case, writing: Writing) -> Iterator[CellOut]:
         yield _input(row, name, case, writing, _style(name, COLUMNS[name]))
     for name in FIGURE_ORDER:
         yield _figure(row, name, case, writing)
-    yield CellOut(row, COLUMN_OF["flags"], flags_of(case), style=Style(colour=RUST, bottom=LINE, indent=1))
+    yield CellOut(
+        row, COLUMN_OF["flags"], flags_of(case), style=Style(colour=RUST, bottom=LINE, align="left", indent=1)
+    )
 
 
 def _style(name: str, column: Any, fill: str = "") -> Style:

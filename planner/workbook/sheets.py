@@ -11,7 +11,7 @@ from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_tabl
 from planner.workbook.variant_sheets import batch_sheet, precision_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from planner.plan.study import Study
     from planner.workbook.layout import Sheet
@@ -19,36 +19,39 @@ if TYPE_CHECKING:
 SHEET_NAMES: Final = ("Results", "Precision", "Batch", "Speed table", "Checks", "Charts")
 
 
-def result_sheets(
-    study: Study,
-    functions: Functions = Functions.EMBEDDED,
-    *,
-    taken: Iterable[str] = (),
-    linked: bool = True,
-    extra: Sequence[Issue] = (),
-) -> list[Sheet]:
-    """The result sheets of a study.
-
-    ``taken`` are the names of the user's own sheets; ``linked`` says whether the scenario sheet
-    stands in the same workbook, so that cells can refer to it; ``extra`` are issues of the writing.
-    """
+def sheet_names(taken: Iterable[str]) -> dict[str, str]:
+    """The names that the result sheets get beside a user's own sheets."""
     taken = list(taken)
-    names = {name: unique_name(name, taken) for name in SHEET_NAMES}
-    renamed = [
+    return {name: unique_name(name, taken) for name in SHEET_NAMES}
+
+
+def renamed_sheets(taken: Iterable[str]) -> list[Issue]:
+    """What to say of result sheets whose names a user's own sheets bear already."""
+    return [
         Issue(
             severity=Severity.NOTE,
             code="sheet-name",
             problem=f"The workbook has a sheet named '{name}' of its own, so the result sheet is named '{given}'",
         )
-        for name, given in names.items()
+        for name, given in sheet_names(taken).items()
         if given != name
     ]
-    writing = Writing(functions, names, linked=linked and bool(study.source.sheet))
+
+
+def result_sheets(
+    study: Study, functions: Functions = Functions.EMBEDDED, *, taken: Iterable[str] = (), linked: bool = True
+) -> list[Sheet]:
+    """The result sheets of a study.
+
+    ``taken`` are the names of the user's own sheets; ``linked`` says whether the scenario sheet stands in the
+    same workbook, so that cells can refer to it.
+    """
+    writing = Writing(functions, sheet_names(taken), linked=linked and bool(study.source.sheet))
     return [
         results_sheet(study, writing),
         precision_sheet(study, writing),
         batch_sheet(study, writing),
         speed_table_sheet(study, writing),
-        checks_sheet(study, writing, (*renamed, *extra)),
+        checks_sheet(study, writing),
         charts_sheet(study, writing),
     ]

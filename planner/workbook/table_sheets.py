@@ -48,7 +48,8 @@ HEAT_BANDS: Final = (
 )
 
 UPPER_BOUNDS: Final = (
-    "Every rate is an upper bound: KV-cache reads, scheduling gaps, tokenisation, network and queueing are not counted"
+    "For dense models every rate is an upper bound: KV-cache reads, scheduling gaps, tokenisation, network and "
+    "queueing are not counted. A mixture of experts reads fewer weights a step than is counted here"
 )
 FIT_IS_WEIGHTS: Final = (
     f"Fit marks weigh the weights alone against {USABLE_MEMORY_SHARE:.0%} of the memory; KV cache comes on top"
@@ -88,7 +89,9 @@ def speed_table_sheet(study: Study, writing: Writing) -> Sheet:
 
 def _speed_cells(study: Study, writing: Writing) -> Iterator[CellOut]:
     table = study.table
-    yield CellOut(0, 0, "Speed table: per-stream ceiling (tok/s) at efficiency 1", style=TITLE)
+    yield CellOut(
+        0, 0, "Speed table: per-stream ceiling (tok/s) at efficiency 1, sizes and bandwidths as at the run", style=TITLE
+    )
     left_out = (
         f" {table.left_out} more sizes and bandwidths are left out; --table-limit shows them." if table.left_out else ""
     )
@@ -133,9 +136,9 @@ _CHECK_HEADS: Final = ("Severity", "Cell", "Scenario", "What", "What to do", "Co
 _CHECK_WIDTHS: Final = {0: 11.0, 1: 20.0, 2: 36.0, 3: 80.0, 4: 70.0, 5: 15.0}
 
 
-def checks_sheet(study: Study, writing: Writing, extra: tuple[Issue, ...] = ()) -> Sheet:
+def checks_sheet(study: Study, writing: Writing) -> Sheet:
     """Every issue and warning with its severity, cell, scenario, what it is and what to do."""
-    issues = (*study.issues, *extra)
+    issues = study.issues
     last_row = max(len(issues), 1)
     severity = address(1, 0, fix_column=True)
     whole = (1, 0, last_row, len(_CHECK_HEADS) - 1)

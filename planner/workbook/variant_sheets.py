@@ -225,7 +225,7 @@ class _VariantSheet:
         for column, base in enumerate(self.base, 1):
             value = base.value(case)
             there = address(FIRST_ROW + index, COLUMN_OF[base.name])
-            formula = "" if value is None else self.writing.reference(self.writing.names["Results"], there)
+            formula = self.writing.reference(self.writing.names["Results"], there, blank=value is None)
             yield CellOut(row, column, value, formula, base.style)
         results = self.results(index)
         for group in self.groups.values():

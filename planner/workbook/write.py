@@ -13,10 +13,10 @@ from xlsxwriter.exceptions import FileCreateError, OverlappingRange
 from xlsxwriter.worksheet import Worksheet
 
 from planner.files import replacing
-from planner.functions import lambdas
+from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
-from planner.workbook.layout import MARK, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
+from planner.workbook.layout import MARK, WRITTEN_BY, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
 from planner.workbook.results_sheet import Functions
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _Workbook(xlsxwriter.Workbook):  # type: ignore[misc]
         if hidden or name in _HIDDEN_NAMES:
             attributes.append(("hidden", 1))
         if name in lambdas():
-            attributes.append(("vbProcedure", 1))
+            attributes += [("comment", NAME_COMMENT), ("vbProcedure", 1)]
         self._xml_data_element("definedName", text, attributes)
 
 
@@ -84,7 +84,7 @@ def write_workbook(
         workbook.calc_on_load = False
         workbook.set_calc_mode("auto", _CALC_ID)
         created = {"created": made} if made else {}
-        workbook.set_properties({"title": "planner", "comments": "Written by planner.", **created})
+        workbook.set_properties({"title": "planner", "comments": WRITTEN_BY, **created})
         formats: dict[Style, Format] = {}
         written = [_write_sheet(workbook, sheet, formats, progress) for sheet in sheets]
         for sheet, worksheet in zip(sheets, written, strict=True):

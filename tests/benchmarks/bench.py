@@ -94,6 +94,14 @@ def main() -> int:
     good &= report(
         "WEIGHTS_GB over 10,000 precision names", median(lambda: weights(column, names)), "numpy, unchecked", array, 40
     )
+    mixed = [[n if n % 2 else f"{n}.5"] if n % 5 else [-float(n)] for n in range(1, 10_001)]
+    good &= report(
+        "TOKENS_PER_SEC over numbers, texts, bad cells",
+        median(lambda: call(mixed, 3350.0, 0.85)),
+        "numpy, unchecked",
+        array,
+        40,
+    )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "many.xlsx"
         write_starter(source, [replace(BASE, name=f"Scenario {n}", batch=float(1 + n % 64)) for n in range(ROWS)])
