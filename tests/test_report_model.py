@@ -12,7 +12,7 @@ from planner.issues import Issue, Severity
 from planner.plan.evaluate import FORMULAS
 from planner.plan.scenario import Scenario
 from planner.plan.study import Options, Origin, Skipped, Source, Study, study_of
-from planner.report.findings import flag_lines
+from planner.report.findings import flag_lines, skipped_table
 from planner.report.model import About, Report, report_of
 from planner.report.parts import Cell as Part
 from planner.report.parts import (
@@ -571,3 +571,11 @@ def test_the_stamp_names_input_hash_and_version(seven):
 
 def test_flags_of_a_clean_study_are_none():
     assert flag_lines(study_of([scenario(bandwidth_gb_s=None, device_bandwidth_gb_s=3350)])) == ()
+
+
+def test_a_row_left_out_for_want_of_a_column_says_which():
+    absent = Issue(
+        severity=Severity.ERROR, code="header", problem="The headers name no column for bandwidth", cell="A1", row=1
+    )
+    study = Study((), (Skipped("a", Origin("Scenarios", 2)),), (absent,))
+    assert texts_of(skipped_table(study)) == [["2", "a", "A1: The headers name no column for bandwidth"]]

@@ -130,7 +130,9 @@ def skipped_table(study: Study) -> Table:
     """The rows that could not be evaluated, each with its errors and their cells."""
     rows = []
     for row in study.skipped[:MOST_CHECKS]:
-        errors = [i for i in study.issues if i.severity is Severity.ERROR and i.row == row.origin.row]
+        own = [i for i in study.issues if i.severity is Severity.ERROR and i.row == row.origin.row]
+        # A column that the headers lack is said once, at the header, for all the rows below it.
+        errors = own or [i for i in study.issues if i.severity is Severity.ERROR and i.code == "header"]
         said = "; ".join(f"{issue.cell}: {issue.problem}" for issue in errors)
         rows.append(
             Row((Cell(f"{row.origin.row}", marks="tag"), Cell(cut(row.name)), Cell(cut(said, _LONGEST_PROBLEM))))
