@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import itertools
 import json
-import os
-import shlex
-import subprocess
 import sys
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +13,14 @@ import click
 from planner import __version__
 from planner.cli_functions import functions
 from planner.issues import PlannerError, Severity
+from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted, study_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from planner.issues import Issue
-    from planner.job import Job, Outcome
-    from planner.plan.study import Options, Study
+    from planner.plan.study import Options
 
 COULD_NOT_RUN = 2
-_MOST_ROWS_SHOWN = 40
-_FLAGS_WIDTH = 11
-_PIPED_WIDTH = 110
-_NAME_WIDTH = 28
-_SHORTEST_NAME = 10
-_LONGEST_NAME = 100
 _EXAMPLES = """\b
 Examples:
   planner new scenarios.xlsx               a starter workbook to fill in
@@ -154,16 +141,16 @@ def run(
         paper=paper,
         title=title,
         force=force,
-        command=_quoted(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
+        command=quoted(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
     )
-    with _progress(job, quiet=as_json) as progress:
-        outcome = jobs.run(job, progress)
+    with progress(job, quiet=as_json) as step:
+        outcome = jobs.run(job, step)
     if as_json:
-        click.echo(json.dumps(_as_json(outcome.study, outcome), indent=2))
+        click.echo(json.dumps(study_as_json(outcome.study, outcome), indent=2))
     else:
-        _print_results(outcome.study)
-        _print_issues(outcome.study)
-        _print_end(outcome)
+        print_results(outcome.study)
+        print_issues(outcome.study)
+        print_end(outcome)
     raise SystemExit(outcome.exit_code(strict=strict))
 
 
@@ -183,11 +170,11 @@ def check(workbook: Path, sheet: str, strict: bool, as_json: bool) -> None:
     study = jobs.plan_workbook(workbook, sheet=sheet)
     outcome = jobs.Outcome(study, ())
     if as_json:
-        click.echo(json.dumps(_as_json(study, outcome), indent=2))
+        click.echo(json.dumps(study_as_json(study, outcome), indent=2))
     else:
-        _print_issues(study)
+        print_issues(study)
         click.echo(f"Read sheet {study.source.sheet}: {', '.join(study.source.columns)}.")
-        click.echo(f"{_counted(len(study.cases), 'scenario')} can run, {len(study.skipped)} skipped.")
+        click.echo(f"{counted(len(study.cases), 'scenario')} can run, {len(study.skipped)} skipped.")
     raise SystemExit(outcome.exit_code(strict=strict))
 
 
@@ -213,7 +200,7 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
     if workbook.exists() and not force:
         raise PlannerError(f"{workbook} is there already; --force writes over it.")
     write_starter(workbook, SAMPLE if sample else (EXAMPLE,))
-    click.echo(f"Wrote {workbook}. Fill it in, then: planner run {_quoted([str(workbook)])}")
+    click.echo(f"Wrote {workbook}. Fill it in, then: planner run {quoted([str(workbook)])}")
 
 
 main.add_command(functions)
@@ -239,8 +226,8 @@ def live(what: str, sheet: str) -> None:
         study, path = host.report(sheet=sheet)
     else:
         study, path = (host.check if what == "check" else host.evaluate)(sheet=sheet), None
-    _print_results(study)
-    _print_issues(study)
+    print_results(study)
+    print_issues(study)
     if path:
         click.echo(f"Wrote {path}")
     raise SystemExit(1 if study.skipped or study.count(Severity.ERROR) else 0)
@@ -255,176 +242,3 @@ def _options(precisions: str, batches: str, table_limit: int) -> Options:
         read_batches(size for size in batches.split(",") if size.strip()),
         table_limit,
     )
-
-
-@contextlib.contextmanager
-def _progress(job: Job, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar with the step at hand on a terminal; nothing where the output is read by a program."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    columns = (TextColumn("{task.description:<24}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Starting", total=job.steps)
-
-        done = itertools.count()
-
-        def step(description: str) -> None:
-            # What is begun is not done yet.
-            bar.update(task, description=description, completed=next(done))
-
-        yield step
-
-
-# Figures and their heads in the terminal, where a line has eighty characters.
-_SHOWN = {
-    "weights_gb": "Weights\nGB",
-    "tokens_per_sec": "Stream\ntok/s",
-    "aggregate_tokens_per_sec": "Aggregate\ntok/s",
-    "time_to_first_token_s": "TTFT\ns",
-    "response_time_s": "Response\ns",
-    "requests_per_hour": "Requests\nper hour",
-}
-
-
-def _print_results(study: Study) -> None:
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    from planner.columns import shown  # noqa: PLC0415
-    from planner.plan.scenario import FIGURES  # noqa: PLC0415
-
-    if not study.cases:
-        return
-    cases = study.cases[:_MOST_ROWS_SHOWN]
-    rows = [[shown(name, FIGURES[name], getattr(case.result, name)) for name in _SHOWN] for case in cases]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    flags = [
-        " ".join(dict.fromkeys(i.code for i in case.result.issues if i.severity is Severity.WARNING)) for case in cases
-    ]
-    widths = [
-        max(len(text) for text in (*head.split("\n"), *(row[index] for row in rows)))
-        for index, head in enumerate(_SHOWN.values())
-    ]
-    figures_width = sum(widths) + 2 * len(widths)
-    # Piped, there is no width to keep to.
-    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
-    if console.width < figures_width + _SHORTEST_NAME:
-        console = Console(width=figures_width + _SHORTEST_NAME)
-    # Names give way, figures never: a cut figure says something else.
-    left = console.width - figures_width
-    # The flags give way as well where names would be cut: every warning stands in full below the table.
-    flagged = any(flags) and left - _FLAGS_WIDTH - 2 >= _NAME_WIDTH
-    left -= _FLAGS_WIDTH + 2 if flagged else 0
-    table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=left)
-    for width, head in zip(widths, _SHOWN.values(), strict=True):
-        table.add_column(head, justify="right", no_wrap=True, min_width=width)
-    if flagged:
-        table.add_column("Flags", overflow="fold", min_width=_FLAGS_WIDTH)
-    for case, figures, codes in zip(cases, rows, flags, strict=True):
-        table.add_row(Text(cut(case.name)), *figures, *([Text(codes, style="yellow")] if flagged else []))
-    console.print(table)
-    unshown = len(study.cases) - _MOST_ROWS_SHOWN
-    if unshown > 0:
-        console.print(f"... and {unshown:,} more scenarios in the results workbook.")
-    console.print()
-
-
-_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-
-
-def _print_issues(study: Study) -> None:
-    """Every issue; notes that say the same of several cells as one, so that they do not drown the errors."""
-    groups: dict[object, list[Issue]] = {}
-    for number, issue in enumerate(study.issues):
-        alike = (issue.code, issue.problem) if issue.severity is Severity.NOTE else number
-        groups.setdefault(alike, []).append(issue)
-    for issue, *others in groups.values():
-        more = f" (and at {', '.join(other.cell for other in others)})" if others else ""
-        click.echo(click.style(f"{issue.severity:<8}", fg=_COLOURS[issue.severity]) + str(issue) + more)
-    if study.issues:
-        click.echo()
-
-
-def _print_end(outcome: Outcome) -> None:
-    study = outcome.study
-    recommendation = study.recommendation
-    best, steadier = recommendation.best, recommendation.steadier
-    if best:
-        tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
-        among = "among those at reading pace that fit, where memory is given"
-        click.echo(f"Best: {cut(best.scenario.name)} ({recommendation.criterion} {among}{tied}).")
-        if recommendation.mixed:
-            click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
-        if steadier:
-            name = cut(steadier.scenario.name)
-            click.echo(f"      Its batch is above 32, where the model overstates; best up to 32: {name}.")
-    elif study.cases:
-        click.echo("Best: none of the scenarios fits and keeps reading pace.")
-    skipped = f", {len(study.skipped)} skipped" if study.skipped else ""
-    warned = _counted(study.count(Severity.WARNING), "warning")
-    sheet = f" from sheet {study.source.sheet}" if study.source.sheet else ""
-    click.echo(f"{_counted(len(study.cases), 'scenario')} evaluated{sheet}{skipped}; {warned}.")
-    if outcome.no_pdf:
-        click.echo(f"No report: {outcome.no_pdf}", err=True)
-    for path in outcome.written:
-        click.echo(f"Wrote {path}")
-
-
-def _quoted(words: list[str]) -> str:
-    """Words as this system's command line takes them."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
-
-
-def cut(name: str) -> str:
-    """A name as the terminal shows it: of a readable length, without characters that turn a line round."""
-    plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
-    return plain if len(plain) <= _LONGEST_NAME else plain[: _LONGEST_NAME - 1] + "…"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _issue_as_json(issue: Issue) -> dict[str, Any]:
-    return {
-        "severity": str(issue.severity),
-        "code": issue.code,
-        "where": issue.where,
-        "field": issue.field,
-        "problem": issue.problem,
-        "expected": issue.accepted,
-        "advice": issue.advice,
-    }
-
-
-def _as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
-    from planner.plan.scenario import COLUMNS, FIGURES  # noqa: PLC0415  --help must not load the model
-
-    results = [
-        {
-            "name": case.name,
-            "row": case.origin.row,
-            "inputs": {name: getattr(case.result.scenario, name) for name in COLUMNS},
-            "figures": {name: getattr(case.result, name) for name in FIGURES},
-            "flags": [issue.code for issue in case.result.issues],
-        }
-        for case in study.cases
-    ]
-    best, steadier = study.recommendation.best, study.recommendation.steadier
-    return {
-        "planner": __version__,
-        "source": {"name": study.source.name, "sha256": study.source.sha256, "sheet": study.source.sheet},
-        "results": results,
-        "best": {"name": best.scenario.name, "criterion": study.recommendation.criterion} if best else None,
-        "best_up_to_batch_32": steadier.scenario.name if steadier else None,
-        "compares_unlike_tasks": study.recommendation.mixed,
-        "skipped": [{"name": row.name, "row": row.origin.row} for row in study.skipped],
-        "issues": [_issue_as_json(issue) for issue in study.issues],
-        "written": [str(path) for path in outcome.written],
-        "no_pdf": outcome.no_pdf,
-    }
