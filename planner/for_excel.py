@@ -99,6 +99,8 @@ class _Read:
         import numpy as np  # noqa: PLC0415  loaded by the caller already
 
         self.argument = argument
+        # Put into words once: a range may hold thousands of bad cells.
+        self.accepted = argument.rule.accepted
         width = max((len(row) for row in table), default=0)
         if len({len(row) for row in table}) > 1 or not width:
             table = [[*row, *[None] * (width - len(row))] for row in table] if width else [[None]]
@@ -114,7 +116,7 @@ class _Read:
         good = guards.accepts(argument.rule, self.values) | self.empty
         for row, column in np.argwhere(~good).tolist():
             if (row, column) not in self.refused:
-                self.refused[row, column] = refusal(argument, self.given[row][column])
+                self.refused[row, column] = refusal(argument, self.given[row][column], self.accepted)
 
     def _read_cells(self, table: Sequence[Sequence[Any]]) -> None:
         import numpy as np  # noqa: PLC0415  loaded by the caller already
@@ -135,7 +137,7 @@ class _Read:
                 elif isinstance(cell, int | float) and not isinstance(cell, bool):
                     number = float(cell)
                 if number is None and not blank:
-                    self.refused[r, c] = refusal(self.argument, cell)
+                    self.refused[r, c] = refusal(self.argument, cell, self.accepted)
                 values.append(np.nan if number is None else number)
                 empty.append(blank and default is None)
         shape = (len(table), len(table[0]))
@@ -173,8 +175,8 @@ class _Read:
         return whole
 
 
-def refusal(argument: Argument, given: Any) -> str:
-    """What a cell shows for a bad argument: its name, its value, what is accepted.
+def refusal(argument: Argument, given: Any, accepted: str = "") -> str:
+    """What a cell shows for a bad argument: its name, its value, what is accepted (worked out, unless it is at hand).
 
     >>> from planner.functions import BY_NAME
     >>> refusal(BY_NAME["TOKENS_PER_SEC"].arguments[0], -1.0)
@@ -187,4 +189,4 @@ def refusal(argument: Argument, given: Any) -> str:
         shown = shown.upper()
     elif isinstance(given, int | float):
         shown = f"{given:.{_EXCEL_DIGITS}G}"
-    return f"{argument.name} is {shown}{REFUSAL}{argument.rule.accepted}"
+    return f"{argument.name} is {shown}{REFUSAL}{accepted or argument.rule.accepted}"
