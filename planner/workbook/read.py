@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import openpyxl
 from openpyxl.formula import Tokenizer
+from openpyxl.formula.tokenizer import TokenizerError
 from openpyxl.utils import FORMULAE
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
@@ -305,7 +306,11 @@ def _self_contained(value: Any) -> bool:
     """Whether a formula needs only its own sheet: no other sheet, no other workbook, no defined name, no array."""
     if not isinstance(value, str):
         return False
-    for token in Tokenizer(value).items:
+    try:
+        tokens = Tokenizer(value).items
+    except TokenizerError:
+        return False
+    for token in tokens:
         is_range = token.type == "OPERAND" and token.subtype == "RANGE"
         if is_range and not _OWN_CELLS.fullmatch(token.value.replace("$", "")):
             return False
