@@ -127,10 +127,12 @@ BY_NAME: Final[Mapping[str, ExcelFunction]] = MappingProxyType({f.name: f for f 
 BY_FORMULA: Final[Mapping[Callable[..., float], ExcelFunction]] = MappingProxyType(
     {f.formula: f for f in reversed(EXCEL_FUNCTIONS)}
 )
-
-
 # Stands in every refusal, and in nothing that people type.
 REFUSAL: Final = "; expected "
+# What plain arithmetic shows in place of a number that its inputs do not give.
+CHECK_INPUTS: Final = "check inputs"
+# By this comment planner knows a name that it defined itself, whatever program has saved the workbook since.
+NAME_COMMENT: Final = "Defined by planner"
 
 
 @cache
@@ -161,7 +163,7 @@ def lambda_of(function: ExcelFunction) -> str:
         values[parameter] = used
     body = to_excel(function.formula, values)
     for argument, parameter in reversed(arguments):
-        own = f'"{argument.name} is "&{cells[parameter]}&"; expected {argument.rule.accepted}"'
+        own = f'"{argument.name} is "&{cells[parameter]}&"{REFUSAL}{argument.rule.accepted}"'
         # What another function refused is passed on as it is: a refusal of a refusal says nothing.
         refusal = f'IF(ISNUMBER(SEARCH("{REFUSAL}",{cells[parameter]})),{cells[parameter]},{own})'
         body = f"IF({guards.excel_ok(argument.rule, values[parameter])},{body},{refusal})"
@@ -178,10 +180,6 @@ def lambdas() -> Mapping[str, str]:
     return MappingProxyType({guards.NUMBER_NAME: guards.number_lambda()} | own)
 
 
-# By this comment planner knows a name that it defined itself, whatever program has saved the workbook since.
-NAME_COMMENT: Final = "Defined by planner"
-
-
 def _inside(argument: str) -> str:
     """An argument's name inside a LAMBDA: one that is also a function's name (WEIGHTS_GB) must not hide it."""
     return f"{argument}_" if argument.upper() in BY_NAME else argument
@@ -195,9 +193,6 @@ def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     """
     function = BY_FORMULA[formula]
     return f"{function.name}({','.join(bind[parameter] for parameter in function.parameters)})"
-
-
-CHECK_INPUTS: Final = "check inputs"
 
 
 def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:

@@ -161,6 +161,12 @@ def split_unit(text: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (text, "")
 
 
+def _unit_behind(bare: str) -> tuple[str, str]:
+    """A header and the unit that is its last word: 'Weights GB' and 'Bandwidth per device, GB/s' have no brackets."""
+    words = bare.split()
+    return (" ".join(words[:-1]), words[-1]) if len(words) > 1 and units.dimension_of(words[-1]) else (bare, "")
+
+
 def _match(text: str) -> tuple[str | None, str]:
     """The field that a header names, and the unit that it gives."""
     if text in COLUMNS:
@@ -171,25 +177,18 @@ def _match(text: str) -> tuple[str | None, str]:
         return ("params_b" if units.factor_to("billions", unit) is not None else "weights_gb"), unit
     if _undecided(text):
         return None, ""
-    bare, unit = split_unit(text)
     known = known_headers()
     name = known.get(normalise(bare)) or known.get(normalise(text))
     if name or unit:
         return name, unit
-    words = bare.split()
-    # 'Weights GB' and 'Bandwidth per device, GB/s' give their unit without brackets.
-    if len(words) > 1 and units.dimension_of(words[-1]):
-        return known.get(normalise(" ".join(words[:-1]))), words[-1]
-    return None, ""
+    bare, unit = _unit_behind(bare)
+    return (known.get(normalise(bare)), unit) if unit else (None, "")
 
 
 def _undecided(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """What a header, its unit aside, leaves open: one device's figure or all devices' together."""
+    """What a header, its unit aside, leaves open: whose figure it is (one device's or all devices'), or which size."""
     bare, _ = split_unit(text)
-    words = bare.split()
-    if len(words) > 1 and units.dimension_of(words[-1]):
-        bare = " ".join(words[:-1])
-    return _UNDECIDED.get(normalise(bare))
+    return _UNDECIDED.get(normalise(_unit_behind(bare)[0]))
 
 
 def _read_header(grid: Grid, row: int, *, suggest: bool = True) -> Header:
@@ -209,32 +208,16 @@ def _read_header(grid: Grid, row: int, *, suggest: bool = True) -> Header:
             issues += said
             if not said:
                 unread[column] = f"{echo(text)} ({place['cell']})"
-        elif name in cells:
+            continue
+        refused = {"severity": Severity.ERROR, "code": "header", "field": name} | place
+        if name in cells:
             first = f"{column_letters(cells[name].column)}{row}"
-            issues.append(
-                Issue(
-                    severity=Severity.ERROR,
-                    code="header",
-                    field=name,
-                    problem=f"{echo(text)} is a second column of {COLUMNS[name].label}; the one at {first} is used",
-                    accepted="one column of each kind",
-                    **place,
-                )
-            )
+            problem = f"{echo(text)} is a second column of {COLUMNS[name].label}; the one at {first} is used"
+            issues.append(Issue(problem=problem, accepted="one column of each kind", **refused))
+        elif (factor := _header_factor(name, unit)) is None:
+            problem = f"{echo(text)} is in {unit}, which is no unit of {COLUMNS[name].label}"
+            issues.append(Issue(problem=problem, accepted=header_of(name), **refused))
         else:
-            factor = _header_factor(name, unit)
-            if factor is None:
-                issues.append(
-                    Issue(
-                        severity=Severity.ERROR,
-                        code="header",
-                        field=name,
-                        problem=f"{echo(text)} is in {unit}, which is no unit of {COLUMNS[name].label}",
-                        accepted=header_of(name),
-                        **place,
-                    )
-                )
-                continue
             cells[name] = HeaderCell(name, column, factor)
     return Header(row, MappingProxyType(cells), tuple(issues), MappingProxyType(unread))
 
@@ -295,6 +278,11 @@ def _unreadable(cell: Cell, grid: Grid, row: int, column: int) -> Issue:
 # Headers of other things that look like ours.
 _OTHER_THINGS: Final = frozenset(
     {
+        "gpu utilisation",
+        "cpu utilisation",
+        "model type",
+        "batch owner",
+        "weight",
         "gpu",
         "device",
         "accelerator",
@@ -306,7 +294,6 @@ _OTHER_THINGS: Final = frozenset(
         "device type",
         "device name",
     }
-    | {"gpu utilisation", "cpu utilisation", "model type", "batch owner", "weight"}
 )
 
 

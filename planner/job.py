@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planner.columns import Text
 from planner.files import is_our_pdf, refuse_target
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from planner.workbook.layout import Sheet
 
-
-_MOST_NAMED = 8
+_MOST_NAMED: Final = 8
 
 
 class ExitCode(IntEnum):
@@ -191,9 +190,8 @@ def _static(study: Study, functions: Functions) -> list[Issue]:
     ]
     if not cells or functions is Functions.NONE:
         return []
-    shown = ", ".join(cells[:_MOST_NAMED]) + (
-        f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
-    )
+    left = len(cells) - _MOST_NAMED
+    shown = ", ".join(cells[:_MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
     return [
         Issue(
             severity=Severity.NOTE,

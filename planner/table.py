@@ -270,7 +270,7 @@ class _Row:
         if self.heading:
             problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in self.values)}"
             self.issues = [self.said("name", Severity.NOTE, "heading", problem + ", so it is read as a heading")]
-        # Words where two or more figures should be, and no figure anywhere, are the headers of something else.
+        # Words where several figures should be, and no figure anywhere, are the headers of something else.
         words = [n for n in self.refused if _is_words(grid.rows[row].get(header.cells[n].column))]
         self.foreign = (
             len(words) >= _FEWEST_WORDS and len(words) == len(self.refused) and set(self.values) <= _LABELS_ONLY
