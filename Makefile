@@ -9,7 +9,7 @@ PANGO := libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0
 CORE := planner/units.py,planner/quantities.py,planner/catalog.py,planner/issues.py,planner/columns.py,planner/formulas/*,planner/plan/*,planner/translate.py,planner/guards.py,planner/functions.py,planner/for_excel.py,planner/headers.py,planner/table.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench pango clean
+.PHONY: help demo test check bench fuzz corpora pango clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,6 +29,12 @@ check: $(VENV)/.checked ## lint, types, floors, and coverage of the core (after 
 
 bench: $(VENV)/.tested ## speed, as ratios against stated limits
 	$(BIN)/python tests/benchmarks/bench.py
+
+fuzz: $(VENV)/.tested ## break workbooks by the thousand: each must give results, issues or one refusal
+	$(BIN)/python tests/fuzz/fuzz.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)
+
+corpora: $(VENV)/.tested ## merge into every workbook of a folder (DIR=...), compare all parts
+	$(BIN)/python tests/corpora/corpora.py $(DIR) --validate $(or $(VALIDATE),0)
 
 clean: ## remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -77,6 +77,7 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog="""\b
 Examples:
   planner run scenarios.xlsx
+  planner run scenarios.xlsx --in-place    the result sheets into the workbook itself
   planner run scenarios.xlsx -o results.xlsx --pdf report.pdf --paper letter
   planner run scenarios.xlsx --precisions fp16,fp8,q4_k_m --batches 1,16,64
   planner run scenarios.xlsx --no-pdf --json | jq .results
@@ -84,6 +85,9 @@ Examples:
 )
 @click.argument("workbook", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Results workbook  [NAME.results.xlsx].")
+@click.option("--in-place", is_flag=True, help="Write the result sheets into the workbook itself.")
+@click.option("--no-backup", is_flag=True, help="With --in-place: keep no NAME.backup.xlsx beside it.")
+@click.option("--recalculate", is_flag=True, help="Work out the workbook's own formulas anew first, with LibreOffice.")
 @click.option("--pdf", type=click.Path(path_type=Path), help="Report  [NAME.report.pdf].")
 @click.option("--no-pdf", is_flag=True, help="Write no report.")
 @click.option(
@@ -106,6 +110,9 @@ Examples:
 def run(
     workbook: Path,
     output: Path | None,
+    in_place: bool,
+    no_backup: bool,
+    recalculate: bool,
     pdf: Path | None,
     no_pdf: bool,
     functions: str,
@@ -121,19 +128,27 @@ def run(
 ) -> None:
     """Evaluate a workbook; write results and a report.
 
-    The workbook itself is never changed. Results go to NAME.results.xlsx and the report to
-    NAME.report.pdf beside it.
+    Results go to NAME.results.xlsx, a copy of the workbook with the result sheets in it, and the
+    report to NAME.report.pdf beside it. With --in-place the workbook itself gets the sheets; all
+    else in it stays as it is, and a backup is kept.
     """
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
+    from planner.workbook.package import same_file  # noqa: PLC0415
     from planner.workbook.results_sheet import Functions  # noqa: PLC0415
 
     if workbook.is_dir():
         raise PlannerError(f"{workbook} is a folder; name a workbook in it.")
     if pdf and no_pdf:
         raise PlannerError("--pdf and --no-pdf contradict each other; give one.")
+    if output and in_place:
+        raise PlannerError("--output and --in-place contradict each other; give one.")
+    if output and same_file(output, workbook):
+        raise PlannerError(f"{output} is the workbook itself; --in-place writes into it.")
     job = jobs.Job(
         source=workbook,
-        output=output or jobs.default_output(workbook),
+        output=workbook if in_place else output or jobs.default_output(workbook),
+        backup=not no_backup,
+        recalculate=recalculate,
         pdf=None if no_pdf else pdf or jobs.default_pdf(workbook),
         functions=Functions(functions),
         options=_options(precisions, batches, table_limit),

@@ -14,7 +14,7 @@ import sys
 import typing
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from planner import catalog, units
 from planner.quantities import read_quantity
@@ -69,6 +69,10 @@ class Rule(Protocol):
         """The value that was meant; raises BadValueError."""
 
 
+# Control characters and halves of pairs, which neither XML nor a page can hold.
+_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Any text; a number is taken as its digits."""
@@ -81,8 +85,11 @@ class Text:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         # A line break in a name would break every table and list that shows it.
-        text = " ".join(str(value).split())
-        return Understood(text, plain=text == typed.value)
+        text = " ".join(_UNWRITABLE.sub("", str(value)).split())
+        note = ""
+        if _UNWRITABLE.search(str(value)):
+            note = f"{column.label} held characters that no workbook can hold; they are left out"
+        return Understood(text, note=note, plain=text == typed.value)
 
 
 @dataclass(frozen=True, slots=True)

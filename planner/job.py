@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import Text
-from planner.files import is_our_pdf, refuse_target
+from planner.files import back_up, is_our_pdf, lock_files, refuse_target, replacing
 from planner.functions import lambdas
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS
 from planner.plan.study import Options, Study, make_study
-from planner.workbook.package import made_by_planner, same_file
+from planner.workbook.merge import Copy, copy_at, is_our_copy, merge, refuse_unmergeable
+from planner.workbook.package import open_package, package_of, same_file
 from planner.workbook.read import ReadWorkbook, read_workbook
+from planner.workbook.recalculate import recalculated
+from planner.workbook.repack import write_package
 from planner.workbook.results_sheet import Functions
-from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets
-from planner.workbook.write import write_workbook
+from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets, sheet_names
+from planner.workbook.write import is_our_workbook, workbook_bytes, write_workbook
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from planner.workbook.layout import Sheet
+    from planner.workbook.package import Package
 
 _MOST_NAMED: Final = 8
 
@@ -51,11 +56,20 @@ class Job:
     command: str = ""
     made: dt.datetime | None = None
     force: bool = False
+    # Keep a copy of a workbook before it is written in place.
+    backup: bool = True
+    # Work out the workbook's own formulas anew before reading, with LibreOffice.
+    recalculate: bool = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the results go into the workbook itself."""
+        return same_file(self.output, self.source)
 
     @property
     def steps(self) -> int:
-        """How many steps a run tells of: reading, evaluating, the scenario sheet and ours, three for the report."""
-        return 2 + 1 + len(SHEET_NAMES) + (3 if self.pdf is not None else 0)
+        """How many steps a run tells of: reading, evaluating, our sheets, merging, three for the report."""
+        return 3 + len(SHEET_NAMES) + (3 if self.pdf is not None else 0) + self.recalculate
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +79,21 @@ class Outcome:
     study: Study
     written: tuple[Path, ...]
     no_pdf: str = ""
+    # Where the workbook's state before this run is kept.
+    backup: Path | None = None
+    # Why the results are elsewhere than asked.
+    elsewhere: str = ""
 
     def exit_code(self, *, strict: bool = False) -> ExitCode:
         """Done, or something was left out: rows or cells refused, no report, or any warning where that counts."""
         refused = self.study.skipped or self.study.count(Severity.ERROR)
         warned = strict and self.study.count(Severity.WARNING)
-        return ExitCode.LEFT_OUT if refused or self.no_pdf or warned else ExitCode.DONE
+        return ExitCode.LEFT_OUT if refused or self.no_pdf or self.elsewhere or warned else ExitCode.DONE
 
 
 def default_output(source: Path) -> Path:
     """Where results go unless said otherwise: `scenarios.results.xlsx` beside `scenarios.xlsx`."""
-    return source.with_name(f"{source.stem}.results.xlsx")
+    return source.with_name(f"{source.stem}.results{source.suffix}")
 
 
 def default_pdf(source: Path) -> Path:
@@ -99,17 +117,33 @@ def _study(workbook: ReadWorkbook, options: Options, sheet: str) -> Study:
 
 
 def write_results(
-    study: Study, path: Path | str, functions: Functions | str = Functions.EMBEDDED, *, force: bool = False
+    study: Study,
+    path: Path | str,
+    functions: Functions | str = Functions.EMBEDDED,
+    *,
+    into: Path | str | None = None,
+    force: bool = False,
 ) -> None:
-    """Write a study's result sheets to a workbook of their own, without the scenario sheet.
+    """Write a study's result sheets to a workbook of their own, or into a copy of another workbook (``into``).
 
-    Raises PlannerError where the file cannot be written, or where a file that planner did not make stands there
-    and ``force`` is not given.
+    Raises PlannerError where the file cannot be written, where the other workbook takes no sheets, or where a
+    file that planner did not make stands there and ``force`` is not given.
     """
     if functions not in list(Functions):
         raise PlannerError(f"Functions are '{functions}'; expected one of {', '.join(Functions)}.")
     functions = Functions(functions)
-    refuse_target(Path(path), ".xlsx", made_by_planner, force=force)
+    suffix = Path(into).suffix.lower() if into else ".xlsx"
+    refuse_target(Path(path), suffix, lambda data: is_our_workbook(data) or is_our_copy(data), force=force)
+    if into:
+        workbook = read_workbook(into)
+        refuse_unmergeable(workbook.package)
+        functions, _ = _functions(functions, workbook)
+        names = sheet_names(workbook.sheet_names, workbook.ours)
+        sheets = result_sheets(study, functions, names=names, linked=False)
+        data = _merged(workbook.package, sheets, functions, lambda _: None, is_copy=True)
+        with replacing(Path(path)) as new:
+            new.temporary.write_bytes(data)
+        return
     write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
 
 
@@ -119,18 +153,22 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     Raises PlannerError where the workbook cannot be read or the results cannot be written; a report
     that cannot be made for want of a system library leaves the results standing.
     """
-    _refuse_overwriting(job)
+    edited = _refuse_overwriting(job)
     progress(f"Reading {job.source.name}")
     workbook = read_workbook(job.source)
+    refuse_unmergeable(workbook.package)
+    if job.recalculate:
+        progress("Recalculating with LibreOffice")
+        workbook = replace(workbook, values=recalculated(workbook.package))
     progress("Evaluating scenarios")
     study = _study(workbook, job.options, job.sheet)
-    copy, foreign = workbook.copy_of(study.source.sheet)
     functions, taken = _functions(job.functions, workbook)
-    notes = (*_copied(copy, foreign), *_static(study, functions), *taken, *renamed_sheets([copy.name]))
+    names = sheet_names(workbook.sheet_names, workbook.ours)
+    notes = (*_static(study, functions), *taken, *renamed_sheets(names, workbook.sheet_names))
     study = replace(study, issues=(*study.issues, *notes))
-    _write(replace(job, functions=functions), study, copy, progress)
+    outcome = _write(replace(job, functions=functions), workbook, study, names, progress, edited=edited)
     if job.pdf is None:
-        return Outcome(study, (job.output,))
+        return outcome
     # The report's libraries take a second to load, which a run without a report should not pay.
     from planner.report.render import render_report  # noqa: PLC0415
 
@@ -142,23 +180,39 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
             made=job.made,
             command=job.command,
             title=job.title,
-            attachment=job.output,
+            attachment=outcome.written[0],
             force=job.force,
             progress=lambda stage: progress(f"Report: {stage}"),
         )
     except PlannerError as error:
         # The results stand; whoever asked for both learns of the one that is missing.
-        return Outcome(study, (job.output,), str(error))
-    return Outcome(study, (job.output, job.pdf))
+        return replace(outcome, no_pdf=str(error))
+    return replace(outcome, written=(*outcome.written, job.pdf))
 
 
-def _refuse_overwriting(job: Job) -> None:
-    for path in (job.output, job.pdf):
-        if path is not None and same_file(path, job.source):
-            raise PlannerError(f"{path} is the workbook itself, which is never written; name another file.")
-    refuse_target(job.output, ".xlsx", made_by_planner, force=job.force)
+def _refuse_overwriting(job: Job) -> bool:
+    """Refuse to write over what is not ours to write over; says whether the old results were edited by hand."""
     if job.pdf is not None:
+        if same_file(job.pdf, job.source):
+            raise PlannerError(f"{job.pdf} is the workbook itself, which is never written over with a report.")
         refuse_target(job.pdf, ".pdf", is_our_pdf, force=job.force)
+    if job.output.suffix.lower() != job.source.suffix.lower():
+        raise PlannerError(
+            f"{job.output.name} has another ending than {job.source.name}, and Excel would not open it; "
+            f"name a {job.source.suffix} file."
+        )
+    if job.output.is_dir():
+        raise PlannerError(f"{job.output} is a folder; name a file in it.")
+    if job.in_place or not job.output.exists() or job.force:
+        return False
+    try:
+        package = open_package(job.output)
+        there = copy_at(package)
+    except PlannerError:
+        package, there = None, Copy.FOREIGN
+    if there is Copy.FOREIGN and not (package and is_our_workbook(package.data)):
+        raise PlannerError(f"{job.output} is there already and is no work of planner's; --force writes over it.")
+    return there is Copy.EDITED
 
 
 def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, list[Issue]]:
@@ -204,27 +258,49 @@ def _static(study: Study, functions: Functions) -> list[Issue]:
     ]
 
 
-def _copied(copy: Sheet, foreign: list[str]) -> list[Issue]:
-    """What to say of formulas that the copy of the scenario sheet could not keep."""
-    return [
-        Issue(
-            severity=Severity.NOTE,
-            code="copied-value",
-            sheet=copy.name,
-            cell=cell,
-            problem="The formula leans on other sheets or names, so its stored value stands in this copy",
-        )
-        for cell in foreign
-    ]
-
-
-def _write(job: Job, study: Study, copy: Sheet, progress: Callable[[str], None]) -> None:
-    sheets = result_sheets(study, job.functions, taken=[copy.name])
-    write_workbook(
-        job.output,
-        [copy, *sheets],
-        job.functions,
-        active=sheets[0].name,
-        made=job.made,
-        progress=lambda name: progress(f"Writing {name}"),
+def _write(
+    job: Job,
+    workbook: ReadWorkbook,
+    study: Study,
+    names: Mapping[str, str],
+    progress: Callable[[str], None],
+    *,
+    edited: bool,
+) -> Outcome:
+    """The result sheets into a copy of the workbook, or into the workbook itself."""
+    sheets = result_sheets(study, job.functions, names=names)
+    written = _merged(workbook.package, sheets, job.functions, progress, is_copy=not job.in_place)
+    if job.in_place and written == workbook.package.data:
+        return Outcome(study, (job.output,))
+    locked = lock_files(job.output.resolve())
+    with replacing(job.output, beside=True) as new:
+        new.temporary.write_bytes(written)
+        if job.in_place and job.source.read_bytes() != workbook.package.data:
+            raise PlannerError(f"{job.source} was changed by another program during the run; run again.")
+        stays = new.path != job.output.resolve() or not job.output.exists()
+        backup = None if stays or not (edited or (job.in_place and job.backup)) else back_up(job.output)
+    if new.path == job.output.resolve():
+        return Outcome(study, (job.output,), backup=backup)
+    lock = f" ({locked[0].name} is there; delete it if no program has the workbook open)" if locked else ""
+    return Outcome(
+        study,
+        (job.output.with_name(new.path.name),),
+        backup=backup,
+        elsewhere=f"{job.output.name} is open in another program{lock}, so the results are in {new.path.name}.",
     )
+
+
+def _merged(
+    package: Package,
+    sheets: Sequence[Sheet],
+    functions: Functions,
+    progress: Callable[[str], None],
+    *,
+    is_copy: bool,
+) -> bytes:
+    fresh = package_of(workbook_bytes(sheets, lambda name: progress(f"Writing {name}")), package.path)
+    progress(f"Merging into {package.path.name}")
+    merged = merge(package, fresh, functions, is_copy=is_copy)
+    written = io.BytesIO()
+    write_package(package, written, merged.changed, merged.dropped)
+    return written.getvalue()

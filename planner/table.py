@@ -314,7 +314,7 @@ def _understand(name: str, cell: Cell, head: HeaderCell) -> Understood:
     if cell.value is None:
         raise BadValueError(
             f"{column.label} is a formula without a stored value",
-            "a value; open the workbook in Excel and save it, or type the value",
+            "a value; save the workbook in Excel, type the value, or use --recalculate",
             "no-value",
         )
     if cell.error and isinstance(column.rule, Text):

@@ -150,8 +150,12 @@ def print_end(outcome: Outcome) -> None:
     click.echo(f"{counted(len(study.cases), 'scenario')} evaluated{sheet}{skipped}; {warned}.")
     if outcome.no_pdf:
         click.echo(f"No report: {outcome.no_pdf}", err=True)
+    if outcome.elsewhere:
+        click.echo(f"Elsewhere: {outcome.elsewhere}", err=True)
     for path in outcome.written:
         click.echo(f"Wrote {path}")
+    if outcome.backup:
+        click.echo(f"Kept the workbook as it was in {outcome.backup}")
 
 
 def quoted(words: list[str]) -> str:
@@ -211,5 +215,7 @@ def study_as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
         "skipped": [{"name": row.name, "row": row.origin.row} for row in study.skipped],
         "issues": [_issue_as_json(issue) for issue in study.issues],
         "written": [str(path) for path in outcome.written],
+        "backup": str(outcome.backup) if outcome.backup else None,
+        "elsewhere": outcome.elsewhere,
         "no_pdf": outcome.no_pdf,
     }

@@ -93,7 +93,7 @@ def test_variants_as_asked(run, book):
         (["--batches", "1,x"], "Batch is 'x', not a number"),
         (["--sheet", "Nope"], "No sheet named 'Nope'"),
         (["--pdf", "x.pdf", "--no-pdf"], "contradict each other"),
-        (["-o", "x.ods"], "x.ods has another ending than .xlsx"),
+        (["-o", "x.ods"], "x.ods has another ending than scenarios.xlsx"),
         (["-o", "none/such/folder.xlsx"], "Cannot write into"),
     ],
 )

@@ -18,7 +18,7 @@ from planner.job import plan_workbook
 from planner.workbook.layout import MARK, Chart, Style
 from planner.workbook.read import read_workbook
 from planner.workbook.results_sheet import Functions
-from planner.workbook.sheets import SHEET_NAMES, result_sheets
+from planner.workbook.sheets import SHEET_NAMES, result_sheets, sheet_names
 from planner.workbook.write import write_workbook
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -213,7 +213,7 @@ def test_the_sheets_are_those_of_the_file_writer(live, open_in, sample, tmp_path
     study = live.evaluate(book, functions=functions)
     path = tmp_path / "file.xlsx"
     taken = [name for name in openpyxl.load_workbook(sample).sheetnames if name not in SHEET_NAMES]
-    write_workbook(path, result_sheets(study, functions, taken=taken), functions)
+    write_workbook(path, result_sheets(study, functions, names=sheet_names(taken)), functions)
     formulas, values = openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True)
     compared = 0
     for name in formulas.sheetnames:
@@ -388,7 +388,7 @@ def test_texts_stay_texts(live, open_in, tmp_path):
 def test_rules_are_written_as_seen_from_their_first_cell_and_in_order(live, book):
     live.evaluate(book)
     study = live.check(book)
-    for sheet in result_sheets(study, taken=["Scenarios"]):
+    for sheet in result_sheets(study):
         found = next(s for s in book.api.sheets if s.Name == sheet.name)
         assert [rule.formula for rule in found.rules] == [f"={rule.formula}" for rule in sheet.rules]
         for rule in found.rules:

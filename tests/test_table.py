@@ -104,8 +104,8 @@ BAD = [
         "batch",
         Cell(None, "=4*2"),
         (
-            "Batch is a formula without a stored value; expected a value; open the workbook in Excel and save it, "
-            "or type the value."
+            "Batch is a formula without a stored value; expected a value; save the workbook in Excel, type the "
+            "value, or use --recalculate."
         ),
     ),
     # numbers out of range

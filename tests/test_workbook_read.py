@@ -8,9 +8,7 @@ import zipfile
 
 import openpyxl
 import pytest
-import xlsxwriter
 from openpyxl.chart import BarChart, Reference
-from openpyxl.styles import Font
 
 from planner import PlannerError, read_scenarios
 from planner.workbook.layout import MARK
@@ -56,8 +54,8 @@ def test_percent_format_date_error_and_formula_without_value(tmp_path):
         "Scenarios!F3: Efficiency is 8500%; expected a ratio above 0 to 1, or 10 to 100 for percent.",
         "Scenarios!B4: Parameters is a date or time (2026-01-31 00:00:00); expected a number above 0.",
         "Scenarios!D5: Bandwidth per device is #REF!, an error of the workbook; expected a number above 0.",
-        "Scenarios!E6: Devices is a formula without a stored value; expected a value; open the workbook in Excel and "
-        "save it, or type the value.",
+        "Scenarios!E6: Devices is a formula without a stored value; expected a value; save the workbook in Excel, "
+        "type the value, or use --recalculate.",
     ]
 
 
@@ -158,7 +156,7 @@ def _zip(**files):
         ("zip.xlsx", _zip(**{"a.txt": "x"}), "a zip file but no workbook"),
         ("open.xlsx", _zip(**{"content.xml": "x", "mimetype": "x"}), "an OpenDocument file"),
         ("binary.xlsx", _zip(**{"xl__workbook.bin": "x"}), "a binary .xlsb workbook"),
-        ("hollow.xlsx", _zip(**{"[Content_Types].xml": "<a/>"}), "cannot be read as a workbook"),
+        ("hollow.xlsx", _zip(**{"[Content_Types].xml": "<a/>"}), "names no workbook part"),
     ],
 )
 def test_what_is_no_workbook_is_refused_in_one_line(tmp_path, name, data, said):
@@ -176,7 +174,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     path = tmp_path / "bomb.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr("[Content_Types].xml", "<a/>")
-        package.writestr("xl/worksheets/sheet1.xml", b" " * 60_000_000)
+        package.writestr("xl/worksheets/sheet1.xml", b" " * 160_000_000)
     with pytest.raises(PlannerError, match="would unpack to"):
         read_workbook(path)
 
@@ -204,60 +202,3 @@ def test_strict_file_is_named_as_such(tmp_path):
             target.writestr(entry, text)
     with pytest.raises(PlannerError, match="Strict Open XML"):
         read_workbook(strict)
-
-
-def test_the_copy_keeps_values_formulas_and_looks(tmp_path):
-    workbook = book(
-        ["Scenario", "x"], ["A", 2], ["B", "=B2*2"], ["C", "=Other!A1"], ["D", "=SUM(B2:B3)"], ["E", "=name"]
-    )
-    workbook.create_sheet("Other")["A1"] = 5
-    sheet = workbook.active
-    sheet["A2"].font = Font(bold=True, color="FF0000")
-    sheet["B2"].number_format = "0.00"
-    sheet.column_dimensions["A"].width = 33
-    sheet.freeze_panes = "B2"
-    sheet.row_dimensions[3].hidden = True
-    sheet.merge_cells("D1:E2")
-    path = saved(workbook, tmp_path)
-    copy, foreign = read_workbook(path).copy_of("Scenarios")
-    cells = {(cell.row, cell.column): cell for cell in copy.cells}
-    assert cells[1, 0].style.bold
-    assert cells[1, 0].style.colour == "#FF0000"
-    assert cells[1, 1].style.number_format == "0.00"
-    assert copy.widths[0] == 33
-    assert copy.freeze == (1, 1)
-    assert copy.hidden_rows == (2,)
-    assert copy.merges == ((0, 3, 1, 4),)
-    # No formula here has a stored value, so none has one to stand in its place.
-    assert foreign == []
-    assert cells[2, 1].value is None
-    assert cells[2, 1].formula == "=B2*2"
-    assert cells[3, 1].formula == ""
-
-
-def test_the_copy_keeps_only_formulas_that_need_nothing_else(tmp_path):
-    path = tmp_path / "stored.xlsx"
-    workbook = xlsxwriter.Workbook(path)
-    sheet, _ = workbook.add_worksheet("Scenarios"), workbook.add_worksheet("Other")
-    workbook.define_name("rate", "=Other!$A$1")
-    formulas = [
-        "=B1*2",
-        "=SUM(B1:$B$2)",
-        "=Other!A1",
-        "=rate*2",
-        '=IF(B1>1,"a","b")',
-        "=B:B",
-        "='My plan'!A1",
-        "=MyMacro(B1)",
-        "=SUBTOTAL(109,[Column'[])",
-    ]
-    for row, formula in enumerate(formulas):
-        sheet.write_formula(row, 0, formula, None, row + 1)
-    workbook.close()
-    copy, foreign = read_workbook(path).copy_of("Scenarios")
-    assert foreign == ["A3", "A4", "A7", "A8", "A9"]
-    kept = {cell.row: (cell.formula, cell.value) for cell in copy.cells}
-    assert kept[0] == ("=B1*2", 1)
-    assert kept[1] == ("=SUM(B1:$B$2)", 2)
-    assert kept[2] == ("", 3)
-    assert kept[4] == ('=IF(B1>1,"a","b")', 5)

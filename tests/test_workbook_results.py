@@ -16,9 +16,11 @@ from planner.job import Job, run
 from planner.plan.evaluate import FORMULAS
 from planner.plan.scenario import FIGURES, figure_header, header_of
 from planner.plan.study import Options
+from planner.resources import folder
 from planner.workbook.layout import MARK, text_literal, unique_name
+from planner.workbook.merge import COPY_MARK
 from planner.workbook.results_sheet import COLUMN_OF, Functions
-from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets
+from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets, sheet_names
 from planner.workbook.write import write_workbook
 
 ALL = list(Functions)
@@ -27,13 +29,18 @@ ALL = list(Functions)
 @pytest.fixture(scope="module")
 def made(sample, tmp_path_factory):
     """The sample's results in each of the ways to calculate, with the study behind them."""
-    folder = tmp_path_factory.mktemp("results")
+    place = tmp_path_factory.mktemp("results")
     out = {}
     for functions in ALL:
-        path = folder / f"{functions}.xlsx"
+        path = place / f"{functions}.xlsx"
         outcome = run(Job(source=sample, output=path, pdf=None, functions=functions))
         out[functions] = (path, outcome.study)
     return out
+
+
+def own_sheets():
+    """The sheets of the sample itself, which stand before the results."""
+    return openpyxl.load_workbook(folder("workbooks") / "scenarios.xlsx").sheetnames
 
 
 def values(path):
@@ -42,7 +49,7 @@ def values(path):
 
 @pytest.mark.parametrize("functions", ALL)
 def test_sheets_in_order(made, functions):
-    assert openpyxl.load_workbook(made[functions][0]).sheetnames == ["Scenarios", *SHEET_NAMES]
+    assert openpyxl.load_workbook(made[functions][0]).sheetnames == [*own_sheets(), *SHEET_NAMES]
 
 
 @pytest.mark.parametrize("functions", ALL)
@@ -93,7 +100,7 @@ def test_every_figure_of_a_full_row_is_live(made):
 def test_plain_uses_no_function_of_ours_and_none_no_formula(made):
     names = re.compile("|".join(function.name for function in EXCEL_FUNCTIONS))
     for functions in (Functions.PLAIN, Functions.NONE):
-        for sheet in openpyxl.load_workbook(made[functions][0]).worksheets[1:]:
+        for sheet in openpyxl.load_workbook(made[functions][0]).worksheets[len(own_sheets()) :]:
             for row in sheet.iter_rows():
                 for cell in row:
                     if cell.data_type == "f":
@@ -104,12 +111,12 @@ def test_plain_uses_no_function_of_ours_and_none_no_formula(made):
 @pytest.mark.parametrize("functions", ALL)
 def test_only_embedded_carries_functions(made, functions):
     defined = set(openpyxl.load_workbook(made[functions][0]).defined_names)
-    assert defined == (set(lambdas()) if functions is Functions.EMBEDDED else set())
+    assert defined == {COPY_MARK} | (set(lambdas()) if functions is Functions.EMBEDDED else set())
 
 
 def test_result_sheets_are_marked_and_the_scenarios_are_not(made):
     workbook = openpyxl.load_workbook(made[Functions.EMBEDDED][0])
-    assert [MARK in sheet.defined_names for sheet in workbook] == [False, True, True, True, True, True, True]
+    assert [MARK in sheet.defined_names for sheet in workbook] == [False] * len(own_sheets()) + [True] * 6
     assert workbook["Results"].defined_names[MARK].hidden
 
 
@@ -147,7 +154,7 @@ def test_ironcalc_recalculates_to_the_stored_values(made, recalculated, function
 @pytest.mark.parametrize("functions", ALL)
 def test_libreoffice_shows_no_error_cell(made, as_csv, functions):
     shown = as_csv(made[functions][0])
-    assert set(shown) == {"Scenarios", *SHEET_NAMES}
+    assert set(shown) == {*own_sheets(), *SHEET_NAMES}
     for name, text in shown.items():
         assert not re.search(r"#(NAME|VALUE|REF|DIV/0|N/A|NUM)|Err:\d", text), name
     assert "20.339285714" in shown["Results"]
@@ -306,7 +313,8 @@ def test_no_scenarios_still_make_sheets(tmp_path):
 def test_a_users_sheet_keeps_its_name():
     assert unique_name("Results", ["RESULTS", "Results (planner)"]) == "Results (planner 2)"
     assert unique_name("Results", ["Scenarios"]) == "Results"
-    sheets = result_sheets(study_of([]), taken=["Batch"])
+    names = sheet_names(["Batch"])
+    sheets = result_sheets(study_of([]), names=names)
     assert [sheet.name for sheet in sheets] == [
         "Results",
         "Precision",
@@ -315,7 +323,7 @@ def test_a_users_sheet_keeps_its_name():
         "Checks",
         "Charts",
     ]
-    assert [issue.problem for issue in renamed_sheets(["Batch"])] == [
+    assert [issue.problem for issue in renamed_sheets(names, ["Batch"])] == [
         "The workbook has a sheet named 'Batch' of its own, so the result sheet is named 'Batch (planner)'"
     ]
 
@@ -396,4 +404,4 @@ def test_no_recalculation_is_forced_and_the_first_rule_decides(made):
         assert b"fullCalcOnLoad" not in workbook
         # An older number would make Excel recalculate all the same.
         assert b'calcId="191029"' in workbook
-        assert package.read("xl/worksheets/sheet2.xml").count(b"stopIfTrue") == 6
+        assert package.read("xl/worksheets/sheet4.xml").count(b"stopIfTrue") == 6

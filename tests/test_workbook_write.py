@@ -79,7 +79,7 @@ def test_a_link_is_written_through(tmp_path):
 
 def test_replacing_gives_way_to_no_half_file(tmp_path):
     path = tmp_path / "out.bin"
-    with replacing(path) as temporary:
-        temporary.write_bytes(b"new")
+    with replacing(path) as new:
+        new.temporary.write_bytes(b"new")
         assert not path.exists()
     assert path.read_bytes() == b"new"

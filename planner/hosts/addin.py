@@ -95,8 +95,8 @@ def write_addin(path: Path, python: str | None = None, *, force: bool = False) -
     interpreter = default_python() if python is None else python
     contents = [_addin_bytes(interpreter), _as_bas(udfs_vba()), _as_bas(ribbon_vba())]
     for file, content in zip(files, contents, strict=True):
-        with replacing(file) as temporary:
-            temporary.write_bytes(content)
+        with replacing(file) as new:
+            new.temporary.write_bytes(content)
     return files
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.headers import Cell, Grid, column_letters
 from planner.hosts.com import ERRORS, as_typed, has_com
-from planner.hosts.live_sheets import define_functions, is_ours, sheet_names, write_live
+from planner.hosts.live_sheets import define_functions, is_ours, own_sheet_names, write_live
 from planner.issues import Issue, PlannerError, Severity
 from planner.job import default_output, default_pdf, write_results
 from planner.plan.study import Options, Source, Study, make_study
 from planner.table import read_table
 from planner.workbook.read import shows_percent
 from planner.workbook.results_sheet import Functions
-from planner.workbook.sheets import renamed_sheets, result_sheets
+from planner.workbook.sheets import renamed_sheets, result_sheets, sheet_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,9 +61,10 @@ def evaluate(
         notes.append(
             Issue(severity=Severity.NOTE, code="name-taken", problem=f"{why_not}, so the sheets use plain arithmetic")
         )
-    names = sheet_names(book)
-    study = dataclasses.replace(study, issues=(*study.issues, *notes, *renamed_sheets(names)))
-    write_live(book, result_sheets(study, functions, taken=names))
+    taken = own_sheet_names(book)
+    names = sheet_names(taken)
+    study = dataclasses.replace(study, issues=(*study.issues, *notes, *renamed_sheets(names, taken)))
+    write_live(book, result_sheets(study, functions, names=names))
     return study
 
 

@@ -41,7 +41,7 @@ def is_ours(sheet: xlwings.Sheet) -> bool:
     return any(name.name.rpartition("!")[2] == MARK for name in sheet.names)
 
 
-def sheet_names(book: xlwings.Book) -> list[str]:
+def own_sheet_names(book: xlwings.Book) -> list[str]:
     """The names of all sheets that are not planner's; chart sheets too, where Excel tells of them."""
     marked = {sheet.name for sheet in book.sheets if is_ours(sheet)}
     names = [sheet.Name for sheet in book.api.Sheets] if has_com() else [sheet.name for sheet in book.sheets]

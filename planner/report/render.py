@@ -82,8 +82,8 @@ def render_report(
         document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
         data = document.write_pdf(attachments=attached, pdf_tags=True)
     progress("file")
-    with replacing(path) as temporary:
-        temporary.write_bytes(data.rstrip(b"\n") + b"\n" + PDF_MARK)
+    with replacing(path) as new:
+        new.temporary.write_bytes(data.rstrip(b"\n") + b"\n" + PDF_MARK)
 
 
 def to_html(report: Report, paper: str = "A4") -> str:

@@ -118,7 +118,6 @@ class Sheet:
     choices: Sequence[Choice] = ()
     notes: Mapping[tuple[int, int], str] = field(default_factory=dict)
     heights: Mapping[int, float] = field(default_factory=dict)
-    hidden_rows: Sequence[int] = ()
     landscape: bool = True
     repeat_rows: tuple[int, int] | None = None
     repeat_columns: tuple[int, int] | None = None

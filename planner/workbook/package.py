@@ -1,65 +1,287 @@
-"""What only the package itself tells: parts that a library leaves out."""
+"""An .xlsx or .xlsm package: what kind of file it is, its parts, and how they refer to one another."""
 
 from __future__ import annotations
 
 import io
 import posixpath
 import zipfile
-from typing import TYPE_CHECKING, Final
-from xml.etree.ElementTree import ParseError
+import zlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
 
-from defusedxml import DefusedXmlException, ElementTree
+from planner.issues import PlannerError
+from planner.workbook.layout import MARK
+from planner.workbook.xml_part import XmlPart
 
-from planner.workbook.layout import MARK, WRITTEN_BY
+_OLE: Final = b"\xd0\xcf\x11\xe0"
+_ZIP: Final = b"PK"
+_LARGEST_UNPACKED: Final = 2_000_000_000
+_HIGHEST_RATIO: Final = 200
+_RATIO_MATTERS_FROM: Final = 150_000_000
+_MOST_ENTRIES: Final = 20_000
+_ENCRYPTED: Final = 0x1
+_STRICT: Final = "http://purl.oclc.org/ooxml/"
+HOW_TO_CONVERT: Final = "open it in Excel or LibreOffice and save it as .xlsx"
+CONTENT_TYPES: Final = "[Content_Types].xml"
+# What a damaged entry raises when it is unpacked.
+_DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, OverflowError, NotImplementedError)
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-_MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_ID: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_RELATIONSHIP: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
-_WORKBOOK: Final = "xl/workbook.xml"
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relationship: its id, what kind it is (the last word of its type), and the part it leads to."""
+
+    id: str
+    kind: str
+    target: str
+    external: bool = False
 
 
-def empty_texts(data: bytes, sheet: str) -> set[str]:
-    """The cells of a sheet whose formula gives an empty text, which openpyxl shows like a formula never worked out.
+@dataclass(frozen=True)
+class Package:
+    """A workbook's package as read: its path, its bytes, and its entries by the name of their part."""
 
-    Empty where the package is laid out otherwise than Excel and the common libraries lay it out.
-    """
-    with zipfile.ZipFile(io.BytesIO(data)) as package:
+    path: Path
+    data: bytes
+    entries: dict[str, zipfile.ZipInfo] = field(repr=False)
+
+    @cached_property
+    def _zip(self) -> zipfile.ZipFile:
+        return zipfile.ZipFile(io.BytesIO(self.data))
+
+    @property
+    def listed(self) -> list[zipfile.ZipInfo]:
+        """Every entry in the package's order, folders included."""
+        return self._zip.infolist()
+
+    def __contains__(self, part: str) -> bool:
+        return part.casefold() in self.entries
+
+    @property
+    def parts(self) -> list[str]:
+        """Every part's name as the package spells it, in the package's order."""
+        return [part_name(entry.filename) for entry in self.entries.values()]
+
+    def read(self, part: str) -> bytes:
+        """A part's bytes; its name may differ in capitals. Raises PlannerError where it is missing or damaged."""
+        entry = self.entries.get(part.casefold())
+        if entry is None:
+            raise PlannerError(f"{self.path} is damaged: its part {part} is missing.")
+        if entry.flag_bits & _ENCRYPTED:
+            raise PlannerError(f"{self.path} is password-protected; remove the password.")
         try:
-            part = _sheet_part(package, sheet)
-            found = set()
-            with package.open(part) as stream:
-                for _, cell in ElementTree.iterparse(stream):
-                    if cell.tag == f"{_MAIN}c":
-                        if cell.get("t") == "str" and not cell.findtext(f"{_MAIN}v"):
-                            found.add(cell.get("r", ""))
-                        cell.clear()
-        except (KeyError, StopIteration, ParseError, DefusedXmlException):
-            return set()
+            return self._zip.read(entry)
+        except _DAMAGE:
+            raise PlannerError(f"{self.path} is damaged: its part {part} cannot be read.") from None
+
+    def xml(self, part: str) -> XmlPart:
+        """A part's elements. Raises PlannerError where it is missing, damaged or no XML."""
+        return XmlPart(f"{self.path}: {part}", self.read(part))
+
+    def links(self, part: str = "") -> list[Link]:
+        """The relationships of a part, or of the package itself, in their order."""
+        where = links_part(part)
+        if where not in self:
+            return []
+        found = []
+        for node in self.xml(where).root.all("Relationship"):
+            external = node.get("TargetMode") == "External"
+            target = node.get("Target") if external else _resolved(part, node.get("Target"))
+            found.append(Link(node.get("Id"), node.get("Type").rpartition("/")[2], target, external))
+        return found
+
+    @cached_property
+    def workbook_part(self) -> str:
+        """The workbook part's name. Raises PlannerError where the package names none."""
+        found = next((link.target for link in self.links() if link.kind == "officeDocument"), "")
+        if found not in self:
+            raise PlannerError(f"{self.path} names no workbook part; it is damaged, or no workbook.")
+        return found
+
+    @cached_property
+    def workbook(self) -> XmlPart:
+        """The workbook part. Raises PlannerError for Strict Open XML, which Excel's own format is not."""
+        part = self.xml(self.workbook_part)
+        if part.namespace.startswith(_STRICT):
+            raise PlannerError(f"{self.path} is a Strict Open XML workbook; save it as plain .xlsx (Excel Workbook).")
+        if part.root.tag != "workbook":
+            raise PlannerError(f"{self.path} is no workbook; its main part is a {part.root.tag}.")
+        return part
+
+    @cached_property
+    def sheets(self) -> tuple[PackageSheet, ...]:
+        """The workbook's sheets in their order."""
+        listed = self.workbook.root.child("sheets")
+        links = {link.id: link for link in self.links(self.workbook_part)}
+        found = []
+        for node in listed.all("sheet") if listed else ():
+            link = links.get(node.local("id"))
+            if not node.local("id"):
+                # Some programs list sheets of kinds that they have no part for; Excel leaves them out.
+                found.append(PackageSheet(node.get("name"), "", ""))
+                continue
+            if link is None or link.target not in self:
+                raise PlannerError(f"{self.path} is damaged: its sheet '{node.get('name')}' is missing.")
+            found.append(PackageSheet(node.get("name"), link.target, link.kind))
+        if not found:
+            raise PlannerError(f"{self.path} has no sheets; {HOW_TO_CONVERT}.")
+        return tuple(found)
+
+    def linked(self, kind: str) -> str:
+        """The part that the workbook links to under a kind, such as ``styles``; nothing where there is none."""
+        return next(
+            (link.target for link in self.links(self.workbook_part) if link.kind == kind and link.target in self), ""
+        )
+
+    @cached_property
+    def names(self) -> tuple[DefinedName, ...]:
+        """The workbook's defined names."""
+        listed = self.workbook.root.child("definedNames")
+        return tuple(
+            DefinedName(
+                node.get("name"),
+                node.text,
+                _whole(node.get("localSheetId")),
+                node.get("comment"),
+                procedure=node.get("vbProcedure") in {"1", "true"},
+            )
+            for node in (listed.all("definedName") if listed else ())
+        )
+
+    def verify(self) -> None:
+        """Unpack every part once. Raises PlannerError, naming the part, where one is damaged."""
+        for part in self.parts:
+            self.read(part)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageSheet:
+    """A sheet: its name, its part, and its kind (``worksheet``, ``chartsheet``, ``dialogsheet``, macro sheets)."""
+
+    name: str
+    part: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedName:
+    """A defined name: its text, and the index of the sheet that it is scoped to, if any."""
+
+    name: str
+    text: str
+    sheet: int | None = None
+    comment: str = ""
+    procedure: bool = False
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def marked_sheets(package: Package) -> dict[str, int]:
+    """The sheets that bear planner's mark: which of its sheets each is, and its place.
+
+    A copy that Excel made of such a sheet bears the mark as well; the first is the one to replace.
+    """
+    found: dict[str, int] = {}
+    for index, mark in sorted(marks(package)):
+        found.setdefault(mark, index)
     return found
 
 
-def _sheet_part(package: zipfile.ZipFile, sheet: str) -> str:
-    root = ElementTree.fromstring(package.read(_WORKBOOK))
-    wanted = next(node for node in root.iter(f"{_MAIN}sheet") if node.get("name") == sheet).get(_ID)
-    links = ElementTree.fromstring(package.read("xl/_rels/workbook.xml.rels"))
-    target = next(link for link in links.iter(_RELATIONSHIP) if link.get("Id") == wanted).get("Target", "")
-    return target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join("xl", target))
+def marks(package: Package) -> list[tuple[int, str]]:
+    """Every sheet that bears planner's mark, by its place, and which of its sheets it is."""
+    return [
+        (name.sheet, name.text.strip('"'))
+        for name in package.names
+        if name.name == MARK and name.sheet is not None and name.sheet < len(package.sheets)
+    ]
 
 
-def made_by_planner(data: bytes) -> bool:
-    """Whether planner wrote this workbook, and nobody has put a sheet of their own into it since."""
+def open_package(path: Path) -> Package:
+    """A workbook's package, once it is known to be an .xlsx or .xlsm of a sane size.
+
+    Raises PlannerError, with the cure, where it is not.
+    """
+    path = Path(path)
+    return package_of(_bytes_of(path), path)
+
+
+def package_of(data: bytes, path: Path) -> Package:
+    """The package that these bytes are; ``path`` names it in messages.
+
+    Raises PlannerError, with the cure, where they are no .xlsx or .xlsm package of a sane size.
+    """
+    if data[:4] == _OLE:
+        old = path.suffix.lower() == ".xls" and "EncryptedPackage".encode("utf-16-le") not in data
+        what = "an old .xls workbook" if old else "password-protected, or an old .xls workbook"
+        raise PlannerError(f"{path} is {what}; remove the password, or {HOW_TO_CONVERT}.")
+    if data[:2] != _ZIP:
+        kind = "empty" if not data else "not an Excel workbook (perhaps a text or .csv file)"
+        raise PlannerError(f"{path} is {kind}; {HOW_TO_CONVERT}.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            written = WRITTEN_BY.encode() in package.read("docProps/core.xml")
-            sheets = ElementTree.fromstring(package.read(_WORKBOOK))
-    except (zipfile.BadZipFile, KeyError, ParseError, DefusedXmlException):
-        return False
-    ours = sum(node.get("name") == MARK for node in sheets.iter(f"{_MAIN}definedName"))
-    # Besides the result sheets it holds the copy of the scenario sheet.
-    return written and ours > 0 and sum(1 for _ in sheets.iter(f"{_MAIN}sheet")) <= ours + 1
+            listed = package.infolist()
+    except _DAMAGE:
+        raise PlannerError(f"{path} is damaged: the package is cut short or broken. Use an intact copy.") from None
+    unpacked = sum(entry.file_size for entry in listed)
+    if unpacked > _LARGEST_UNPACKED or (unpacked > _RATIO_MATTERS_FROM and unpacked > _HIGHEST_RATIO * len(data)):
+        raise PlannerError(
+            f"{path} would unpack to {unpacked / 1e9:.1f} GB, which no scenario workbook needs; not read."
+        )
+    if len(listed) > _MOST_ENTRIES:
+        raise PlannerError(f"{path} holds {len(listed):,} parts, which no scenario workbook needs; not read.")
+    entries = {part_name(entry.filename).casefold(): entry for entry in listed if not entry.is_dir()}
+    if len(entries) < sum(not entry.is_dir() for entry in listed):
+        raise PlannerError(f"{path} is damaged: it holds a part twice. Use an intact copy.")
+    if "xl/workbook.bin" in entries:
+        raise PlannerError(f"{path} is a binary .xlsb workbook; {HOW_TO_CONVERT}.")
+    if "content.xml" in entries:
+        raise PlannerError(f"{path} is an OpenDocument file; {HOW_TO_CONVERT}.")
+    if CONTENT_TYPES.casefold() not in entries:
+        raise PlannerError(f"{path} is a zip file but no workbook; {HOW_TO_CONVERT}.")
+    return Package(path, data, entries)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        hint = "; `planner new FILE.xlsx` writes a starter" if path.suffix in {".xlsx", ".xlsm"} else ""
+        raise PlannerError(f"No such file: {path}{hint}.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{path} is a folder; name a workbook in it.") from None
+    except PermissionError:
+        raise PlannerError(f"{path} may not be read: permission denied, or it is open elsewhere.") from None
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def part_name(entry: str) -> str:
+    """An entry's part name: some writers begin it with a slash, or use the other kind."""
+    return entry.replace("\\", "/").lstrip("/")
+
+
+def links_part(part: str) -> str:
+    """Where a part's relationships stand.
+
+    >>> links_part("xl/workbook.xml"), links_part("")
+    ('xl/_rels/workbook.xml.rels', '_rels/.rels')
+    """
+    folder, name = posixpath.split(part)
+    return posixpath.join(folder, "_rels", f"{name}.rels")
+
+
+def _resolved(part: str, target: str) -> str:
+    """The part that a relationship's target leads to, from the part that holds it."""
+    target = target.replace("\\", "/")
+    absolute = target if target.startswith("/") else posixpath.join("/", posixpath.dirname(part), target)
+    resolved = posixpath.normpath(absolute).lstrip("/")
+    # Names of parts are written with escapes in relationships, and as they are in the zip directory.
+    return unquote(resolved) if "%" in resolved else resolved
 
 
 def same_file(one: Path, other: Path) -> bool:

@@ -11,7 +11,7 @@ from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_tabl
 from planner.workbook.variant_sheets import batch_sheet, precision_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from planner.plan.study import Study
     from planner.workbook.layout import Sheet
@@ -19,34 +19,46 @@ if TYPE_CHECKING:
 SHEET_NAMES: Final = ("Results", "Precision", "Batch", "Speed table", "Checks", "Charts")
 
 
-def sheet_names(taken: Iterable[str]) -> dict[str, str]:
-    """The names that the result sheets get beside a user's own sheets."""
-    taken = list(taken)
-    return {name: unique_name(name, taken) for name in SHEET_NAMES}
+def sheet_names(taken: Iterable[str], earlier: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The names that the result sheets get beside a user's own sheets.
+
+    ``earlier`` are the result sheets of an earlier run, by their mark: each keeps the name that it has now.
+    """
+    earlier = earlier or {}
+    own = [name for name in taken if name not in earlier.values()]
+    names: dict[str, str] = {}
+    for name in SHEET_NAMES:
+        names[name] = earlier.get(name.casefold()) or unique_name(name, [*own, *earlier.values(), *names.values()])
+    return names
 
 
-def renamed_sheets(taken: Iterable[str]) -> list[Issue]:
+def renamed_sheets(names: Mapping[str, str], taken: Iterable[str]) -> list[Issue]:
     """What to say of result sheets whose names a user's own sheets bear already."""
+    own = {name.casefold() for name in taken} - {name.casefold() for name in names.values()}
     return [
         Issue(
             severity=Severity.NOTE,
             code="sheet-name",
             problem=f"The workbook has a sheet named '{name}' of its own, so the result sheet is named '{given}'",
         )
-        for name, given in sheet_names(taken).items()
-        if given != name
+        for name, given in names.items()
+        if given != name and name.casefold() in own
     ]
 
 
 def result_sheets(
-    study: Study, functions: Functions = Functions.EMBEDDED, *, taken: Iterable[str] = (), linked: bool = True
+    study: Study,
+    functions: Functions = Functions.EMBEDDED,
+    *,
+    names: Mapping[str, str] | None = None,
+    linked: bool = True,
 ) -> list[Sheet]:
     """The result sheets of a study.
 
-    ``taken`` are the names of the user's own sheets; ``linked`` says whether the scenario sheet stands in the
-    same workbook, so that cells can refer to it.
+    ``names`` are the names that they get (:func:`sheet_names`); ``linked`` says whether the scenario sheet stands
+    in the same workbook, so that cells can refer to it.
     """
-    writing = Writing(functions, sheet_names(taken), linked=linked and bool(study.source.sheet))
+    writing = Writing(functions, names or sheet_names(()), linked=linked and bool(study.source.sheet))
     return [
         results_sheet(study, writing),
         precision_sheet(study, writing),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
+import io
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 from openpyxl.utils.datetime import to_excel
-from xlsxwriter.exceptions import FileCreateError, OverlappingRange
+from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.worksheet import Worksheet
 
 from planner.files import replacing
@@ -17,11 +18,11 @@ from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
 from planner.workbook.layout import MARK, WRITTEN_BY, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
+from planner.workbook.package import package_of
 from planner.workbook.results_sheet import Functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from xlsxwriter.format import Format
 
@@ -32,6 +33,18 @@ _CALC_ID: Final = 191029
 _READABLE_WIDTH: Final = 190
 _LONGEST_TEXT: Final = 32_767
 _HIDDEN_NAMES: Final = frozenset({MARK, NUMBER_NAME})
+
+
+def is_our_workbook(data: bytes) -> bool:
+    """Whether planner wrote this workbook of result sheets, and nobody has put a sheet of their own into it since."""
+    try:
+        package = package_of(data, Path())
+        written = "docProps/core.xml" in package and WRITTEN_BY.encode() in package.read("docProps/core.xml")
+        ours = sum(name.name == MARK for name in package.names)
+        # Besides the result sheets it may hold a copy of the scenario sheet, as earlier versions wrote it.
+        return written and ours > 0 and len(package.sheets) <= ours + 1
+    except PlannerError:
+        return False
 
 
 class _Worksheet(Worksheet):  # type: ignore[misc]
@@ -77,27 +90,46 @@ def write_workbook(
 
     Raises PlannerError where the folder or file cannot be written; what stood at the path is then untouched.
     """
-    with replacing(path) as temporary:
-        workbook = _Workbook(str(temporary), {"strings_to_urls": False, "in_memory": False})
-        # Excel recalculates on opening where it is asked to, or where another version calculated last; an add-in's
-        # functions would turn into #NAME? where the add-in is missing.
-        workbook.calc_on_load = False
-        workbook.set_calc_mode("auto", _CALC_ID)
-        created = {"created": made} if made else {}
-        workbook.set_properties({"title": "planner", "comments": WRITTEN_BY, **created})
-        formats: dict[Style, Format] = {}
-        written = [_write_sheet(workbook, sheet, formats, progress) for sheet in sheets]
-        for sheet, worksheet in zip(sheets, written, strict=True):
-            if sheet.name == active:
-                worksheet.activate()
-                worksheet.set_first_sheet()
-        if functions is Functions.EMBEDDED:
-            for name, text in lambdas().items():
-                workbook.define_name(name, f"={text}")
+    with replacing(path) as new:
         try:
-            workbook.close()
+            _write(str(new.temporary), sheets, functions, progress, active=active, made=made)
         except FileCreateError as error:
             raise PlannerError(f"Cannot write {path}: {error}.") from error
+
+
+def workbook_bytes(sheets: Sequence[Sheet], progress: Callable[[str], None] = lambda _: None) -> bytes:
+    """A new workbook of these sheets, without functions, for another package to take them from."""
+    made = io.BytesIO()
+    _write(made, sheets, Functions.NONE, progress)
+    return made.getvalue()
+
+
+def _write(
+    target: str | io.BytesIO,
+    sheets: Sequence[Sheet],
+    functions: Functions,
+    progress: Callable[[str], None],
+    *,
+    active: str = "",
+    made: dt.datetime | None = None,
+) -> None:
+    workbook = _Workbook(target, {"strings_to_urls": False, "in_memory": False})
+    # Excel recalculates on opening where it is asked to, or where another version calculated last; an add-in's
+    # functions would turn into #NAME? where the add-in is missing.
+    workbook.calc_on_load = False
+    workbook.set_calc_mode("auto", _CALC_ID)
+    created = {"created": made} if made else {}
+    workbook.set_properties({"title": "planner", "comments": WRITTEN_BY, **created})
+    formats: dict[Style, Format] = {}
+    written = [_write_sheet(workbook, sheet, formats, progress) for sheet in sheets]
+    for sheet, worksheet in zip(sheets, written, strict=True):
+        if sheet.name == active:
+            worksheet.activate()
+            worksheet.set_first_sheet()
+    if functions is Functions.EMBEDDED:
+        for name, text in lambdas().items():
+            workbook.define_name(name, f"={text}")
+    workbook.close()
 
 
 def _write_sheet(
@@ -130,16 +162,11 @@ def _write_sheet(
 
 def _set_sizes(worksheet: Worksheet, sheet: Sheet) -> None:
     for area in sheet.merges:
-        # Files of other makers hold merges that overlap or cover one cell; Excel refuses those.
-        with contextlib.suppress(OverlappingRange):
-            if area[:2] != area[2:]:
-                worksheet.merge_range(*area, "")
+        worksheet.merge_range(*area, "")
     for column, width in sheet.widths.items():
         worksheet.set_column(column, column, width)
     for row, height in sheet.heights.items():
         worksheet.set_row(row, height)
-    for row in sheet.hidden_rows:
-        worksheet.set_row(row, None, None, {"hidden": True})
 
 
 def _write_cell(worksheet: Worksheet, cell: CellOut, look: Format) -> None:

@@ -5,11 +5,14 @@ Not a test: a busy machine must not fail a change. A ratio above its limit is ma
 
 from __future__ import annotations
 
+import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +20,10 @@ import numpy as np
 import openpyxl
 import xlsxwriter
 
-from planner import Scenario, evaluate
+from planner import Scenario, evaluate, study_of
 from planner.for_excel import for_excel
 from planner.functions import BY_NAME
-from planner.job import Job, default_output, run
+from planner.job import Job, default_output, run, write_results
 from planner.plan.evaluate import FORMULAS, compute
 from planner.plan.resolve import resolve
 from planner.workbook.starter import write_starter
@@ -77,6 +80,34 @@ def report(what: str, seconds: float, against: str, base: float, limit: float) -
     return ratio <= limit
 
 
+def merge_bench(folder: Path) -> bool:
+    """Result sheets into a workbook of 20 MB, against a plain copy of it that is flushed to the disk as well."""
+    large = folder / "large.xlsx"
+    workbook = xlsxwriter.Workbook(large, {"constant_memory": True})
+    dice = random.Random(1)
+    for _ in range(4):
+        sheet = workbook.add_worksheet()
+        for row in range(45_000):
+            sheet.write_row(row, 0, [dice.random() for _ in range(10)])
+    workbook.close()
+    study = study_of([BASE])
+
+    def copied() -> None:
+        with (folder / "copy.xlsx").open("wb") as file:
+            file.write(large.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+
+    plain = median(copied)
+    merged = median(lambda: write_results(study, folder / "merged.xlsx", into=large, force=True))
+    again = median(lambda: zipfile.ZipFile(large).testzip())
+    size = large.stat().st_size / 1e6
+    print(
+        f"a plain copy of {size:.0f} MB takes {plain * 1e3:.0f} ms, unpacking it once (is it damaged?) {again * 1e3:.0f} ms"
+    )
+    return report(f"merge into a workbook of {size:.0f} MB", merged, "copying and unpacking it once", plain + again, 3)
+
+
 def main() -> int:
     good = True
     complete = resolve(BASE).scenario
@@ -114,6 +145,7 @@ def main() -> int:
         good &= report(
             f"run of {ROWS:,} scenarios without a report", whole, "bare read and write of the same cells", base, 4
         )
+        good &= merge_bench(Path(folder))
     start = median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
     command = [sys.executable, "-m", "planner", "--help"]
     helped = median(lambda: subprocess.run(command, check=True, capture_output=True))

@@ -1,0 +1,183 @@
+"""What a package's sheets hold and nothing else: small enough to read fast, and free of what readers stumble over.
+
+openpyxl builds an object for each blank formatted cell and each cell under a merge, and stops at pictures, styles and
+extensions that it does not know. Reading scenarios needs values and number formats alone.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import quoteattr
+
+from planner.issues import PlannerError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from planner.workbook.package import Package
+    from planner.workbook.xml_part import XmlPart
+
+_MAIN: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006"
+_SHEETS: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+# Cells of a sheet that are read at once; each costs some 300 bytes of memory.
+MOST_CELLS: Final = 2_000_000
+_LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
+_ROOT: Final = re.compile(rb"<((?:[\w.-]+:)?)worksheet\b[^<>]*>")
+_STYLE: Final = re.compile(rb"\ss=[\"'](\d{1,5})[\"']")
+_AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merged area, rows and columns from 1."""
+
+    first_row: int
+    first_column: int
+    last_row: int
+    last_column: int
+
+
+def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes, dict[str, list[Merge]]]:
+    """A package with the cells of the named worksheets (None: all), and the merged areas of each.
+
+    Worksheets that are not named are there, but empty. Raises PlannerError where a part is damaged or too large.
+    """
+    sheets = [sheet for sheet in package.sheets if sheet.kind == "worksheet"]
+    merges: dict[str, list[Merge]] = {}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as made:
+        overrides, listed, links, highest = "", "", "", 0
+        for number, sheet in enumerate(sheets, 1):
+            data = b""
+            if names is None or sheet.name in names:
+                data, merges[sheet.name] = _cells(package, sheet.name, sheet.part)
+                highest = max(highest, _highest_style(data))
+            made.writestr(
+                f"xl/worksheets/sheet{number}.xml", data or f'<worksheet xmlns="{_MAIN}"><sheetData/></worksheet>'
+            )
+            overrides += _override(f"worksheets/sheet{number}.xml", "worksheet")
+            listed += f'<sheet name={quoteattr(sheet.name)} sheetId="{number}" r:id="rId{number}"/>'
+            links += _link(f"rId{number}", "worksheet", f"worksheets/sheet{number}.xml")
+        strings = package.linked("sharedStrings")
+        if strings:
+            made.writestr("xl/sharedStrings.xml", package.read(strings))
+            overrides += _override("sharedStrings.xml", "sharedStrings")
+            links += _link("rIdStrings", "sharedStrings", "sharedStrings.xml")
+        made.writestr("xl/styles.xml", _styles(package, highest))
+        overrides += _override("styles.xml", "styles") + _override("workbook.xml", "sheet.main")
+        links += _link("rIdStyles", "styles", "styles.xml")
+        made.writestr("xl/workbook.xml", _workbook(package.workbook, listed))
+        made.writestr("xl/_rels/workbook.xml.rels", _links(links))
+        made.writestr("_rels/.rels", _links(_link("rId1", "officeDocument", "xl/workbook.xml")))
+        made.writestr(
+            "[Content_Types].xml",
+            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+            '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Default Extension="xml" ContentType="application/xml"/>{overrides}</Types>',
+        )
+    return target.getvalue(), merges
+
+
+def _override(part: str, kind: str) -> str:
+    return f'<Override PartName="/xl/{part}" ContentType="{_SHEETS}.{kind}+xml"/>'
+
+
+def _link(link_id: str, kind: str, target: str) -> str:
+    return f'<Relationship Id="{link_id}" Type="{_OFFICE}/relationships/{kind}" Target="{target}"/>'
+
+
+def _links(inner: str) -> str:
+    return (
+        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{inner}</Relationships>'
+    )
+
+
+def _workbook(part: XmlPart, listed: str) -> str:
+    settings = part.root.child("workbookPr")
+    since_1904 = ' date1904="1"' if settings and settings.get("date1904") in {"1", "true"} else ""
+    return (
+        f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}/relationships"><workbookPr{since_1904}/>'
+        f"<sheets>{listed}</sheets></workbook>"
+    )
+
+
+def _highest_style(data: bytes) -> int:
+    """The highest style that a cell names; some files name more than they have."""
+    return max((int(match[1]) for match in _STYLE.finditer(data)), default=0)
+
+
+def _styles(package: Package, highest: int) -> str:
+    """Number formats, by which percentages and dates are told from plain numbers, and no other look."""
+    where = package.linked("styles")
+    formats, cells = "", ""
+    if where:
+        root = package.xml(where).root
+        for node in (root.child("numFmts") or root).all("numFmt"):
+            if node.get("numFmtId").isdecimal():
+                code = quoteattr(node.get("formatCode"))
+                formats += f'<numFmt numFmtId="{node.get("numFmtId")}" formatCode={code}/>'
+        for node in (root.child("cellXfs") or root).all("xf"):
+            number = node.get("numFmtId", "0")
+            cells += f'<xf numFmtId="{number if number.isdecimal() else 0}" fontId="0" fillId="0" borderId="0"/>'
+    plain = '<xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>'
+    cells += plain * (highest + 1 - cells.count("<xf "))
+    return (
+        f'<styleSheet xmlns="{_MAIN}">{f"<numFmts>{formats}</numFmts>" if formats else ""}<fonts><font/></fonts>'
+        "<fills><fill><patternFill/></fill></fills><borders><border/></borders>"
+        f"<cellStyleXfs>{plain}</cellStyleXfs><cellXfs>{cells or plain}</cellXfs></styleSheet>"
+    )
+
+
+def _cells(package: Package, name: str, part: str) -> tuple[bytes, list[Merge]]:
+    """A sheet's filled cells as a sheet of its own, and its merged areas."""
+    data = package.read(part)
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        data = re.sub(r"^\s*<\?xml[^>]*\?>", "", data.decode("utf-16", "replace")).encode()
+    root = _ROOT.search(data)
+    if root is None:
+        raise PlannerError(f"{package.path} is damaged: the part of its sheet '{name}' is no worksheet.")
+    prefix = root[1]
+    opened, closed = b"<" + prefix + b"sheetData", b"</" + prefix + b"sheetData>"
+    start, end = data.find(opened, root.end()), data.rfind(closed)
+    merges = _merges(data, prefix)
+    if start < 0 or end < 0:
+        return b"", merges
+    held = _filled(data[start : end + len(closed)], prefix)
+    count = held.count(b"<" + prefix + b"c ")
+    if count > MOST_CELLS:
+        raise PlannerError(
+            f"{package.path}: sheet '{name}' holds {count:,} filled cells; planner reads up to {MOST_CELLS:,}."
+        )
+    return root[0] + held + b"</" + prefix + b"worksheet>", merges
+
+
+def _filled(data: bytes, prefix: bytes) -> bytes:
+    """The rows of a sheet without blank cells and rows, which may be a million."""
+    tag = re.escape(prefix)
+    blank_cell = rb"<%bc(?:\s[^<>]*)?(?:/>|>\s*(?:<%bv\s*/>|<%bv></%bv>)?\s*</%bc>)" % ((tag,) * 5)
+    blank_row = rb"<%brow(?:\s[^<>]*)?(?:/>|>\s*</%brow>)" % (tag, tag)
+    return re.sub(blank_row, b"", re.sub(blank_cell, b"", data))
+
+
+def _merges(data: bytes, prefix: bytes) -> list[Merge]:
+    found = []
+    for match in re.finditer(rb"<%bmergeCell\s[^<>]*?ref\s*=\s*[\"']([^\"']*)[\"']" % re.escape(prefix), data):
+        area = _AREA.fullmatch(match[1].decode("ascii", "replace"))
+        if area:
+            first_column, last_column = _column(area[1]), _column(area[3] or area[1])
+            first_row, last_row = int(area[2]), int(area[4] or area[2])
+            if first_row <= last_row <= _LAST_ROW and first_column <= last_column <= _LAST_COLUMN:
+                found.append(Merge(first_row, first_column, last_row, last_column))
+    return found
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number
