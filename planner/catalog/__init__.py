@@ -1,7 +1,15 @@
-"""What planner knows by name, each entry with its source: number formats of weights."""
+"""What planner knows by name, each entry with its source: number formats of weights, devices."""
 
 from __future__ import annotations
 
+from planner.catalog.devices import (
+    DEVICE_CLASSES,
+    Device,
+    devices,
+    devices_named,
+    find_device,
+    nearest_devices,
+)
 from planner.catalog.precisions import (
     Precision,
     find_precision,
@@ -13,8 +21,14 @@ from planner.catalog.precisions import (
 )
 
 __all__ = [
+    "DEVICE_CLASSES",
+    "Device",
     "Precision",
+    "devices",
+    "devices_named",
+    "find_device",
     "find_precision",
+    "nearest_devices",
     "nearest_precisions",
     "precision_bits",
     "precision_key",
