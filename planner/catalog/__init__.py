@@ -1,4 +1,4 @@
-"""What planner knows by name, each entry with its source: number formats of weights, devices."""
+"""What planner knows by name, each entry with its source: number formats of weights, devices, models."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from planner.catalog.devices import (
     find_device,
     nearest_devices,
 )
+from planner.catalog.models import Model, find_model, models, models_named, nearest_models
 from planner.catalog.precisions import (
     Precision,
     find_precision,
@@ -23,12 +24,17 @@ from planner.catalog.precisions import (
 __all__ = [
     "DEVICE_CLASSES",
     "Device",
+    "Model",
     "Precision",
     "devices",
     "devices_named",
     "find_device",
+    "find_model",
     "find_precision",
+    "models",
+    "models_named",
     "nearest_devices",
+    "nearest_models",
     "nearest_precisions",
     "precision_bits",
     "precision_key",
