@@ -60,9 +60,11 @@ class Config:
         inner = outer | nested if isinstance(nested, dict) else config
         self.where = where
         self.type = str(inner.get("model_type", ""))
+        if not self.type:
+            raise PlannerError(f"{where} has no model_type.")
         if self.type not in KNOWN_TYPES:
             raise PlannerError(
-                f"{where} is of model type {self.type or 'none'!r:.40}, whose parameters planner cannot add up; "
+                f"{where} is of model type {self.type!r:.40}, whose parameters planner cannot add up; "
                 f"it knows {', '.join(sorted(KNOWN_TYPES))}. A .gguf file is read whatever its type."
             )
         self.values = _DEFAULTS.get(self.type, {}) | inner
