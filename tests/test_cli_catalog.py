@@ -140,3 +140,8 @@ def test_help_has_examples(run, command):
     out = run(*command.split(), "--help").stdout
     assert "Examples:" in out
     assert f"planner catalog {command}" in out
+
+
+def test_the_readme_counts_what_is_there():
+    text = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    assert f"{len(devices())} devices and {len(models())} models" in text
