@@ -1,4 +1,4 @@
-"""The commands: run, check, new, functions, live. Only what one needs is loaded, so that --help answers at once."""
+"""The commands: run, check, new, functions, catalog, live. Each loads only what it needs, so that --help answers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import __version__
+from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.issues import PlannerError, Severity
 from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted, study_as_json
@@ -28,6 +29,7 @@ Examples:
   planner run scenarios.xlsx --no-pdf -o out.xlsx --functions plain
   planner check scenarios.xlsx             issues only, nothing written
   planner functions call TOKENS_PER_SEC 140 3350 85%
+  planner catalog devices "h100 sxm"
 """
 
 
@@ -219,6 +221,7 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
 
 main.add_command(functions)
+main.add_command(catalog)
 
 
 @main.command(

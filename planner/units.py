@@ -34,11 +34,13 @@ _SUFFIXES: Final = (
     ("tokens_per_sec", Unit("tok/s", "rate", 2)),
     ("_per_hour", Unit("per hour", "frequency", 1)),
     ("_gb_s", Unit("GB/s", "bandwidth", 1)),
+    ("_tflop_s", Unit("TFLOP/s", "compute", 1)),
     ("_tokens", Unit("tokens", "tokens", 0)),
     ("_bits", Unit("bits", "bits", None)),
     ("_gb", Unit("GB", "size", 1)),
     ("_ms", Unit("ms", "time_ms", 2)),
     ("_s", Unit("s", "time", 3)),
+    ("_w", Unit("W", "power", 0)),
     ("_b", Unit("billions", "billions", None)),
 )
 BARE: Final = Unit("", "", None)

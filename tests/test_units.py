@@ -10,6 +10,8 @@ GIB = 2**30
     [
         ("device_bandwidth_gb_s", "GB/s", "bandwidth"),
         ("bandwidth_gb_s", "GB/s", "bandwidth"),
+        ("fp16_tflop_s", "TFLOP/s", "compute"),
+        ("power_w", "W", "power"),
         ("weights_gb", "GB", "size"),
         ("params_b", "billions", "billions"),
         ("weight_bits", "bits", "bits"),

@@ -1,4 +1,4 @@
-"""What planner knows by name: number formats of weights, each with its bits and its source."""
+"""Number formats of weights, each with its bits and its source."""
 
 from __future__ import annotations
 
