@@ -55,6 +55,18 @@ def power_right_to_left(a):
     return 2**a**0.5
 
 
+def power_of_fraction(a, b):
+    return (1 - a / (a + b)) ** b * a ** (1 / b)
+
+
+def power_before_division(a, b):
+    return (a + b) ** 0.5 / b - a / b**2
+
+
+def power_of_power(a):
+    return (a**0.5) ** 3 - -(a**-1)
+
+
 def negative_constant_power(a):
     return a * NEGATIVE**2 + 2**NEGATIVE
 
@@ -125,6 +137,9 @@ ARITHMETIC = [
     left_to_right,
     division,
     power_right_to_left,
+    power_of_fraction,
+    power_before_division,
+    power_of_power,
     negative_constant_power,
     least,
     most,
@@ -158,6 +173,10 @@ def bound(formula, texts="ABCDEF"):
         (nested_minus, "(-((-A)-(-B)))"),
         (left_to_right, "(((A-B)-C)-(A-(B-C)))"),
         (division, "(((A/B)/C)+(A/(B/C)))"),
+        (power_right_to_left, "(2^(A^0.5))"),
+        (power_of_fraction, "(((1-(A/(A+B)))^B)*(A^(1/B)))"),
+        (power_before_division, "((((A+B)^0.5)/B)-(A/(B^2)))"),
+        (power_of_power, "(((A^0.5)^3)-(-(A^(-1))))"),
         (least, "IF((A<B),A,B)"),
         (most, "IF(((A-B)>(B-A)),(A-B),(B-A))"),
         (floor, "INT(A/1)"),
@@ -214,6 +233,10 @@ def loop(a):
 
 def modulo(a):
     return a % 3
+
+
+def whole_division(a, b):
+    return a // b
 
 
 def bit_operation(a):
@@ -308,6 +331,7 @@ def starred(a):
         (empty_return, "empty_return holds more than one return"),
         (loop, "loop: no Excel counterpart for (n for n in range(a))"),
         (modulo, "modulo: no Excel counterpart for a % 3"),
+        (whole_division, "whole_division: no Excel counterpart for a // b"),
         (bit_operation, "bit_operation: no Excel counterpart for a << 1"),
         (both, "both: no Excel counterpart for a and b"),
         (negation, "negation: no Excel counterpart for not a"),
