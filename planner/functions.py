@@ -83,9 +83,10 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
 )
 
 
-def _function(name: str, formula: Callable[..., float], *optional: str) -> ExcelFunction:
+def _function(name: str, formula: Callable[..., float], *optional: str, **rules: columns.Rule) -> ExcelFunction:
+    """A function with the arguments that may be left out, and rules where the formula needs narrower ones."""
     arguments = tuple(
-        Argument(_EXCEL_NAMES.get(p, p), _rule_of(p), _OPTIONAL[p] if p in optional else None)
+        Argument(_EXCEL_NAMES.get(p, p), rules.get(p) or _rule_of(p), _OPTIONAL[p] if p in optional else None)
         for p in parameters_of(formula)
     )
     return ExcelFunction(name, formula, arguments)
@@ -198,22 +199,28 @@ def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
 def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     """The formula written out as arithmetic on the bound cells; empty where a cell it needs is empty.
 
-    A figure that is no figure (zero, negative, a share above one) gives a short text in place of a number, and a
+    A figure that is no figure (negative, zero where that is none, a share above one) gives a short text in place of a number, and a
     share typed as percent counts as such, as in the functions themselves.
 
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
     'IF(OR(F5="",J5=""),"",IF(COUNT(F5,J5)<2,"check inputs",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5))))'
     """
-    meant, shares = dict(bind), []
-    for parameter in parameters_of(formula):
-        if isinstance(_rule_of(parameter), columns.Ratio):
-            cell = bind[parameter]
+    rules = {p: a.rule for a, p in zip(BY_FORMULA[formula].arguments, parameters_of(formula), strict=True)}
+    meant, wrong = dict(bind), []
+    for parameter, rule in rules.items():
+        cell = bind[parameter]
+        if isinstance(rule, columns.Ratio):
             meant[parameter] = f"IF({cell}>={columns.PERCENT_FROM},{cell}/{columns.MOST_PERCENT},{cell})"
-            shares.append(meant[parameter])
-    cells = ",".join(bind[parameter] for parameter in parameters_of(formula))
+            wrong.append(f"{meant[parameter]}>1")
+        elif isinstance(rule, columns.Number) and rule.below is not None:
+            wrong.append(f"{cell}>={rule.below:g}")
+    none = [bind[parameter] for parameter, rule in rules.items() if guards.takes_zero(rule)]
+    some = [bind[parameter] for parameter, rule in rules.items() if not guards.takes_zero(rule)]
+    wrong += [f"MIN({','.join(none)})<0"] if none else []
+    wrong += [f"MIN({','.join(some)})<=0"] if some else []
+    wrong.append(f"COUNT({','.join(bind[parameter] for parameter in rules)})<{len(rules)}")
     text = to_excel(formula, meant)
-    for share in shares:
-        text = f'IF({share}>1,"{CHECK_INPUTS}",{text})'
-    blank = ",".join(f'{bind[parameter]}=""' for parameter in parameters_of(formula))
-    counted = f"COUNT({cells})<{len(parameters_of(formula))}"
-    return f'IF(OR({blank}),"",IF({counted},"{CHECK_INPUTS}",IF(MIN({cells})<=0,"{CHECK_INPUTS}",{text})))'
+    for test in wrong:
+        text = f'IF({test},"{CHECK_INPUTS}",{text})'
+    blank = ",".join(f'{bind[parameter]}=""' for parameter in rules)
+    return f'IF(OR({blank}),"",{text})'

@@ -414,6 +414,14 @@ def test_a_lambda_knows_no_other_spelling_wildcards_included(spelling, looked_up
             "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,IF(x>=1,IF(x<=9,(x=INT(x)),FALSE),FALSE),FALSE),FALSE),"
             "FALSE),FALSE)",
         ),
+        (
+            Number(least=0),
+            "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>=0,TRUE,FALSE),(x=0)),FALSE),FALSE)",
+        ),
+        (
+            Number(above=0, below=1),
+            "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x<1,IF(x>0,TRUE,FALSE),FALSE),FALSE),FALSE),FALSE)",
+        ),
         (Number(above=0), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,TRUE,FALSE),FALSE),FALSE),FALSE)"),
         (Number(), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,TRUE,FALSE),FALSE),FALSE)"),
         (Ratio(), "IF(ISNUMBER(x),IF(x>=1E-15,(x<=1),FALSE),FALSE)"),
