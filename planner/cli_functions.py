@@ -33,6 +33,21 @@ _EXAMPLE: dict[str, str] = {
     "device_bandwidth_gb_s": "3350",
     "device_memory_gb": "80",
     "usable_share": "90%",
+    "layers": "80",
+    "kv_layers": "80",
+    "full_layers": "40",
+    "kv_heads": "8",
+    "head_dim": "128",
+    "kv_lora_rank": "512",
+    "rope_dim": "64",
+    "kv_precision": "FP8",
+    "kv_bytes_per_token": "327680",
+    "context_tokens": "2500",
+    "window_tokens": "1024",
+    "kv_cache_gb": "6.5",
+    "kv_room_tokens": "5000",
+    "overhead_gb": "2",
+    "memory_needed_gb": "150",
 }
 
 

@@ -67,18 +67,29 @@ class ExcelFunction:
         return f"{self.name}({', '.join(shown)})"
 
 
-_OPTIONAL: Final[Mapping[str, float]] = MappingProxyType({"efficiency": 1, "batch": 1})
+_OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
+    {"efficiency": 1, "batch": 1, "devices": 1, "usable_share": 0.9, "overhead_gb": 0}
+)
 # Excel names of parameters that read better as what a person would type there.
-_EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType({"weight_bits": "precision", "to_bits": "to_precision"})
+_EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"weight_bits": "precision", "to_bits": "to_precision", "kv_bits": "kv_precision"}
+)
+_NONE_OR_MORE: Final = columns.Number(least=0)
 # What a parameter accepts where no scenario column says so.
 _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
     {
         "weight_bits": COLUMNS["precision"].rule,
         "to_bits": COLUMNS["precision"].rule,
+        "kv_bits": COLUMNS["precision"].rule,
         "usable_share": columns.Ratio(),
         # An average number of busy streams may stand where a batch does.
         "batch": POSITIVE,
         "devices": COLUMNS["devices"].rule,
+        # Of these there may be none.
+        "full_layers": _NONE_OR_MORE,
+        "kv_cache_gb": _NONE_OR_MORE,
+        "kv_room_tokens": _NONE_OR_MORE,
+        "overhead_gb": _NONE_OR_MORE,
     }
 )
 
@@ -117,6 +128,23 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("USABLE_BANDWIDTH_GB_S", speed.usable_bandwidth_gb_s),
     _function("WEIGHTS_MEMORY_SHARE", memory.weights_memory_share),
     _function("DEVICES_TO_HOLD", memory.devices_to_hold),
+    _function("KV_BYTES_PER_TOKEN", memory.kv_bytes_per_token),
+    _function("MLA_KV_BYTES_PER_TOKEN", memory.mla_kv_bytes_per_token),
+    _function("DEVICE_KV_BYTES_PER_TOKEN", memory.device_kv_bytes_per_token),
+    _function("TP_KV_BYTES_PER_TOKEN", memory.tp_kv_bytes_per_token),
+    _function("TP_MLA_KV_BYTES_PER_TOKEN", memory.tp_mla_kv_bytes_per_token),
+    _function("FINAL_CONTEXT_TOKENS", memory.final_context_tokens),
+    _function("WINDOW_KV_TOKENS", memory.window_kv_tokens),
+    _function("KV_CACHE_GB", memory.kv_cache_gb, "batch"),
+    _function("MEMORY_NEEDED_GB", memory.memory_needed_gb, "overhead_gb"),
+    _function("USABLE_MEMORY_GB", memory.usable_memory_gb, "devices", "usable_share"),
+    _function("KV_ROOM_GB", memory.kv_room_gb, "devices", "usable_share", "overhead_gb"),
+    _function("STREAMS_THAT_FIT", memory.streams_that_fit, "devices", "usable_share", "overhead_gb"),
+    _function("KV_ROOM_TOKENS", memory.kv_room_tokens, "devices", "usable_share", "overhead_gb"),
+    _function("LONGEST_CONTEXT_TOKENS", memory.longest_context_tokens, "devices", "usable_share", "overhead_gb"),
+    # With no full layer nothing limits the context.
+    _function("LONGEST_WINDOW_CONTEXT_TOKENS", memory.longest_window_context_tokens, full_layers=POSITIVE),
+    _function("DEVICES_NEEDED", memory.devices_needed, "usable_share"),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),
@@ -199,8 +227,8 @@ def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
 def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     """The formula written out as arithmetic on the bound cells; empty where a cell it needs is empty.
 
-    A figure that is no figure (negative, zero where that is none, a share above one) gives a short text in place of a number, and a
-    share typed as percent counts as such, as in the functions themselves.
+    A figure that is no figure (negative, zero where that is none, a share above one) gives a short text in
+    place of a number, and a share typed as percent counts as such, as in the functions themselves.
 
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
     'IF(OR(F5="",J5=""),"",IF(COUNT(F5,J5)<2,"check inputs",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5))))'

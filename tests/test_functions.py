@@ -1,18 +1,20 @@
 """The functions people type in cells: what is declared, and a LAMBDA gives what Python gives, bad input included."""
 
+import importlib
 import inspect
+import pkgutil
 import random
 import re
 
 import ironcalc
 import pytest
 
-from planner import catalog
+from planner import catalog, formulas
 from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
 from planner.for_excel import for_excel
-from planner.formulas import memory, speed
+from planner.formulas import speed
 from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, lambdas, plain_text
-from planner.guards import excel_ok, precision_lookup
+from planner.guards import excel_ok, precision_lookup, takes_zero
 from planner.plan.evaluate import FORMULAS
 from planner.units import BARE
 from planner.workbook.write import _Workbook
@@ -21,7 +23,7 @@ A_FUNCTION = pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda fun
 # Those that lay ranges out give a table: see below.
 ONE_BY_ONE = [function for function in EXCEL_FUNCTIONS if not function.spread]
 ONE_OF_THEM = pytest.mark.parametrize("function", ONE_BY_ONE, ids=lambda function: function.name)
-LETTERS = "ABCDEF"
+LETTERS = "ABCDEFGHIJ"
 
 
 # The list.
@@ -46,6 +48,25 @@ def test_these_signatures_are_a_promise():
         "USABLE_BANDWIDTH_GB_S(bandwidth_gb_s, efficiency)",
         "WEIGHTS_MEMORY_SHARE(weights_gb, device_memory_gb, devices)",
         "DEVICES_TO_HOLD(weights_gb, device_memory_gb, usable_share)",
+        "KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision)",
+        "MLA_KV_BYTES_PER_TOKEN(layers, kv_lora_rank, rope_dim, kv_precision)",
+        "DEVICE_KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision, devices)",
+        "TP_KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision, devices)",
+        "TP_MLA_KV_BYTES_PER_TOKEN(layers, kv_lora_rank, rope_dim, kv_precision, devices)",
+        "FINAL_CONTEXT_TOKENS(prompt_tokens, output_tokens)",
+        "WINDOW_KV_TOKENS(context_tokens, kv_layers, full_layers, window_tokens)",
+        "KV_CACHE_GB(kv_bytes_per_token, context_tokens, [batch = 1])",
+        "MEMORY_NEEDED_GB(weights_gb, kv_cache_gb, [overhead_gb = 0])",
+        "USABLE_MEMORY_GB(device_memory_gb, [devices = 1], [usable_share = 0.9])",
+        "KV_ROOM_GB(weights_gb, device_memory_gb, [devices = 1], [usable_share = 0.9], [overhead_gb = 0])",
+        "STREAMS_THAT_FIT(weights_gb, kv_bytes_per_token, context_tokens, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "KV_ROOM_TOKENS(weights_gb, kv_bytes_per_token, batch, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "LONGEST_CONTEXT_TOKENS(weights_gb, kv_bytes_per_token, batch, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "LONGEST_WINDOW_CONTEXT_TOKENS(kv_room_tokens, kv_layers, full_layers, window_tokens)",
+        "DEVICES_NEEDED(memory_needed_gb, device_memory_gb, [usable_share = 0.9])",
         "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
@@ -53,7 +74,8 @@ def test_these_signatures_are_a_promise():
 def test_every_equation_has_its_function_and_every_figure_its_equation():
     equations = {
         function
-        for module in (speed, memory)
+        for file in pkgutil.iter_modules(formulas.__path__, "planner.formulas.")
+        for module in [importlib.import_module(file.name)]
         for _, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
     }
@@ -236,7 +258,7 @@ def called(tmp_path_factory):
                 for used in range(fewest, count + 1):
                     sheet.write_formula(row, 10 + used, f"={function.name}({','.join(cells[:used])})")
                 bind = dict(zip(function.parameters, cells, strict=True))
-                sheet.write_formula(row, 20, "=" + plain_text(function.formula, bind))
+                sheet.write_formula(row, 30, "=" + plain_text(function.formula, bind))
     model = evaluate(path)
     found = {}
     for index, function in enumerate(ONE_BY_ONE):
@@ -248,7 +270,7 @@ def called(tmp_path_factory):
                     used: model.get_cell_value(index, row + 1, 11 + used)
                     for used in range(fewest, len(function.arguments) + 1)
                 },
-                model.get_cell_value(index, row + 1, 21),
+                model.get_cell_value(index, row + 1, 31),
             )
             for row, values in enumerate(rows[function])
         ]
@@ -281,7 +303,9 @@ def test_plain_arithmetic_gives_what_python_gives(function, called):
             if isinstance(wanted, float):
                 assert value == pytest.approx(wanted, rel=1e-9), values
                 compared += 1
-            elif min(values) <= 0:
+            elif any(
+                v < 0 or (v == 0 and not takes_zero(a.rule)) for v, a in zip(values, function.arguments, strict=True)
+            ):
                 assert value == "check inputs", values
     assert compared >= 5
 

@@ -158,7 +158,7 @@ ARITHMETIC = [
 ]
 
 
-def bound(formula, texts="ABCDEF"):
+def bound(formula, texts="ABCDEFGHIJ"):
     return dict(zip(inspect.signature(formula).parameters, texts, strict=False))
 
 
@@ -399,7 +399,7 @@ def computed(tmp_path_factory):
             rows[formula] = [tuple(draw(rng) for _ in range(count)) for _ in range(ROWS)]
             for row, arguments in enumerate(rows[formula]):
                 sheet.write_row(row, 0, arguments)
-                cells = [f"{letter}{row + 1}" for letter in "ABCDEF"]
+                cells = [f"{letter}{row + 1}" for letter in "ABCDEFGHIJ"]
                 sheet.write_formula(row, count, "=" + to_excel(formula, bound(formula, cells)))
     model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
     model.evaluate()
