@@ -161,7 +161,10 @@ class _Arrays:
             case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
                 return _OPERATE[type(op)](self.of(left), self.of(right))
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return np.where(self.of(test), self.of(body), self.of(orelse))
+                chosen = self.of(test)
+                # Both sides are worked out for every element; what fails in a side that is not chosen is nobody's.
+                with np.errstate(all="ignore"):
+                    return np.where(chosen, self.of(body), self.of(orelse))
             case ast.Call(func=ast.Name(id="min" | "max" as name), args=[a, b]):
                 return (np.minimum if name == "min" else np.maximum)(self.of(a), self.of(b))
             case ast.Call(func=ast.Name(id=name), args=args):

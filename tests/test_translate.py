@@ -115,6 +115,10 @@ def differs(a, b):
     return 1 if a != b else 0
 
 
+def safe_quotient(a, b):
+    return a / b if b > 0 else 0
+
+
 def calls(a, b, c):
     return condition(a, b) * least(c, a) + clamp(b, c)
 
@@ -152,6 +156,7 @@ ARITHMETIC = [
     at_least,
     at_most,
     differs,
+    safe_quotient,
     calls,
     swaps,
     calls_on_expressions,
@@ -433,6 +438,11 @@ def test_arrays_broadcast_as_ranges_do():
     # weights down, bandwidths across
     found = to_array(speed.ceiling_tokens_per_sec)(np.array([[70.0], [140.0]]), np.array([[1400.0, 2800.0]]))
     assert found.tolist() == [[20, 40], [10, 20]]
+
+
+def test_a_side_that_is_not_chosen_may_fail():
+    found = to_array(safe_quotient)(np.array([6.0, 6.0]), np.array([2.0, 0.0]))
+    assert found.tolist() == [3, 0]
 
 
 def test_what_excel_cannot_say_is_refused_for_arrays_too():
