@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner import columns, guards
-from planner.formulas import memory, speed
+from planner.formulas import estimate, experts, memory, speed
 from planner.plan.evaluate import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
 from planner.translate import to_excel
@@ -68,11 +68,37 @@ class ExcelFunction:
 
 
 _OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
-    {"efficiency": 1, "batch": 1, "devices": 1, "usable_share": 0.9, "overhead_gb": 0}
+    {
+        "efficiency": 1,
+        "batch": 1,
+        "devices": 1,
+        "usable_share": 0.9,
+        "overhead_gb": 0,
+        "mfu": 1,
+        # Without a latency the layers do not count.
+        "decode_compute_ms": 0,
+        "layers": 1,
+        "layer_latency_us": 0,
+        "step_overhead_ms": 0,
+        "stream_overhead_us": 0,
+    }
 )
 # Excel names of parameters that read better as what a person would type there.
 _EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {"weight_bits": "precision", "to_bits": "to_precision", "kv_bits": "kv_precision"}
+    {
+        "weight_bits": "precision",
+        "to_bits": "to_precision",
+        "kv_bits": "kv_precision",
+        "expert_bits": "expert_precision",
+    }
+)
+_LATENCIES: Final = (
+    "decode_compute_ms",
+    "layers",
+    "layer_latency_us",
+    "step_overhead_ms",
+    "batch",
+    "stream_overhead_us",
 )
 _NONE_OR_MORE: Final = columns.Number(least=0)
 # What a parameter accepts where no scenario column says so.
@@ -81,15 +107,28 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "weight_bits": COLUMNS["precision"].rule,
         "to_bits": COLUMNS["precision"].rule,
         "kv_bits": COLUMNS["precision"].rule,
+        "expert_bits": COLUMNS["precision"].rule,
         "usable_share": columns.Ratio(),
+        "mfu": columns.Ratio(),
+        "acceptance": columns.Ratio(),
         # An average number of busy streams may stand where a batch does.
         "batch": POSITIVE,
         "devices": COLUMNS["devices"].rule,
+        "stages": COLUMNS["devices"].rule,
         # Of these there may be none.
         "full_layers": _NONE_OR_MORE,
         "kv_cache_gb": _NONE_OR_MORE,
         "kv_room_tokens": _NONE_OR_MORE,
         "overhead_gb": _NONE_OR_MORE,
+        "expert_params_b": _NONE_OR_MORE,
+        "kv_read_gb": _NONE_OR_MORE,
+        "heads": _NONE_OR_MORE,
+        "decode_compute_ms": _NONE_OR_MORE,
+        "layer_latency_us": _NONE_OR_MORE,
+        "step_overhead_ms": _NONE_OR_MORE,
+        "stream_overhead_us": _NONE_OR_MORE,
+        "draft_tokens": _NONE_OR_MORE,
+        "draft_step_ms": _NONE_OR_MORE,
     }
 )
 
@@ -145,6 +184,27 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     # With no full layer nothing limits the context.
     _function("LONGEST_WINDOW_CONTEXT_TOKENS", memory.longest_window_context_tokens, full_layers=POSITIVE),
     _function("DEVICES_NEEDED", memory.devices_needed, "usable_share"),
+    _function("EXPERT_PARAMS_B", experts.expert_params_b),
+    _function("EXPERT_SHARE_READ", experts.expert_share_read, "batch"),
+    _function("PARAMS_READ_B", experts.params_read_b, "batch"),
+    _function("MOE_WEIGHTS_GB", experts.moe_weights_gb),
+    _function("STREAMED_MOE_WEIGHTS_READ_GB", experts.streamed_moe_weights_read_gb, "batch"),
+    _function("MOE_WEIGHTS_READ_GB", experts.moe_weights_read_gb, "batch"),
+    _function("MEAN_CONTEXT_TOKENS", estimate.mean_context_tokens),
+    _function("STREAMED_WEIGHTS_GB", estimate.streamed_weights_gb),
+    _function("KV_READ_GB", estimate.kv_read_gb, "batch"),
+    _function("DECODE_MEMORY_MS", estimate.decode_memory_ms, "efficiency"),
+    _function("DECODE_TFLOP", estimate.decode_tflop, "batch"),
+    _function("DECODE_COMPUTE_MS", estimate.decode_compute_ms, "devices", "mfu"),
+    _function("STEP_TIME_MS", estimate.step_time_ms, *_LATENCIES),
+    _function("ESTIMATED_INTER_TOKEN_LATENCY_MS", estimate.estimated_inter_token_latency_ms, "efficiency", *_LATENCIES),
+    _function("ESTIMATED_TOKENS_PER_SEC", estimate.estimated_tokens_per_sec, "efficiency", *_LATENCIES),
+    _function("ESTIMATED_AGGREGATE_TOKENS_PER_SEC", estimate.estimated_aggregate_tokens_per_sec, "batch"),
+    _function("BATCH_CROSSOVER", estimate.batch_crossover),
+    _function("PIPELINE_BANDWIDTH_GB_S", estimate.pipeline_bandwidth_gb_s),
+    _function("SPECULATIVE_TOKENS_PER_STEP", estimate.speculative_tokens_per_step),
+    _function("SPECULATIVE_STEP_MS", estimate.speculative_step_ms),
+    _function("SPECULATIVE_TOKENS_PER_SEC", estimate.speculative_tokens_per_sec),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),

@@ -308,6 +308,18 @@ def test_limits_at_zero(formula):
         "longest_context_tokens": ["kv_bytes_per_token", "batch"],
         "longest_window_context_tokens": ["full_layers"],
         "devices_needed": ["device_memory_gb", "usable_share"],
+        "expert_share_read": ["experts"],
+        "params_read_b": ["experts"],
+        "streamed_moe_weights_read_gb": ["experts"],
+        "moe_weights_read_gb": ["experts"],
+        "streamed_weights_gb": ["params_b"],
+        "kv_read_gb": ["kv_layers"],
+        "decode_memory_ms": ["bandwidth_gb_s", "efficiency"],
+        "decode_compute_ms": ["peak_tflop_s", "devices", "mfu"],
+        "estimated_inter_token_latency_ms": ["bandwidth_gb_s", "efficiency"],
+        "estimated_tokens_per_sec": ["bandwidth_gb_s", "efficiency"],
+        "batch_crossover": ["device_bandwidth_gb_s"],
+        "pipeline_bandwidth_gb_s": ["stages"],
     }
     assert divisors == expected.get(formula.__name__, [])
 
@@ -326,9 +338,15 @@ DIMENSIONS = {
     "billions": {"parameter": 1},
     "bits": {"byte": 1, "parameter": -1},
     "B/token": {"byte": 1, "token": -1},
+    # One multiplication and one addition for each parameter and token.
+    "TFLOP": {"parameter": 1, "token": 1},
+    "TFLOP/s": {"parameter": 1, "token": 1, "second": -1},
+    "tokens/step": {"token": 1},
+    "\u00b5s": {"second": 1},
 }
 # One read of the weights yields one token, and a latency is that of one token: there the token is no free unit. Nor is
-# it where tokens are counted whole. A cache's elements are no parameters, though their bits are bits.
+# it where tokens are counted whole. A cache's elements are no parameters, though their bits are bits; nor is attention's
+# arithmetic one of parameters.
 _TOKEN, _CACHE = ("token",), ("token", "parameter")
 HELD = {
     "tokens_per_sec": _TOKEN,
@@ -340,6 +358,12 @@ HELD = {
     "device_kv_bytes_per_token": _CACHE,
     "tp_kv_bytes_per_token": _CACHE,
     "tp_mla_kv_bytes_per_token": _CACHE,
+    "decode_tflop": ("token", "parameter"),
+    "estimated_tokens_per_sec": _TOKEN,
+    "batch_crossover": _TOKEN,
+    "speculative_tokens_per_step": _TOKEN,
+    "speculative_step_ms": _TOKEN,
+    "speculative_tokens_per_sec": _TOKEN,
     "longest_context_tokens": _TOKEN,
     "longest_window_context_tokens": _TOKEN,
 }

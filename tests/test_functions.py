@@ -67,6 +67,33 @@ def test_these_signatures_are_a_promise():
         "[usable_share = 0.9], [overhead_gb = 0])",
         "LONGEST_WINDOW_CONTEXT_TOKENS(kv_room_tokens, kv_layers, full_layers, window_tokens)",
         "DEVICES_NEEDED(memory_needed_gb, device_memory_gb, [usable_share = 0.9])",
+        "EXPERT_PARAMS_B(params_b, active_params_b, experts, active_experts)",
+        "EXPERT_SHARE_READ(experts, active_experts, [batch = 1])",
+        "PARAMS_READ_B(streamed_params_b, expert_params_b, experts, active_experts, [batch = 1])",
+        "MOE_WEIGHTS_GB(params_b, active_params_b, experts, active_experts, precision, expert_precision)",
+        "STREAMED_MOE_WEIGHTS_READ_GB(streamed_params_b, expert_params_b, experts, active_experts, precision, "
+        "expert_precision, [batch = 1])",
+        "MOE_WEIGHTS_READ_GB(params_b, active_params_b, experts, active_experts, precision, expert_precision, [batch = 1])",
+        "MEAN_CONTEXT_TOKENS(prompt_tokens, output_tokens)",
+        "STREAMED_WEIGHTS_GB(weights_gb, params_b, streamed_params_b)",
+        "KV_READ_GB(kv_bytes_per_token, kv_layers, full_layers, window_tokens, context_tokens, [batch = 1])",
+        "DECODE_MEMORY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1])",
+        "DECODE_TFLOP(active_params_b, layers, heads, head_dim, context_tokens, [batch = 1])",
+        "DECODE_COMPUTE_MS(decode_tflop, peak_tflop_s, [devices = 1], [mfu = 1])",
+        "STEP_TIME_MS(decode_memory_ms, [decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], "
+        "[step_overhead_ms = 0], [batch = 1], [stream_overhead_us = 0])",
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
+        "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
+        "[stream_overhead_us = 0])",
+        "ESTIMATED_TOKENS_PER_SEC(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
+        "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
+        "[stream_overhead_us = 0])",
+        "ESTIMATED_AGGREGATE_TOKENS_PER_SEC(estimated_tokens_per_sec, [batch = 1])",
+        "BATCH_CROSSOVER(peak_tflop_s, device_bandwidth_gb_s, precision)",
+        "PIPELINE_BANDWIDTH_GB_S(device_bandwidth_gb_s, devices, stages)",
+        "SPECULATIVE_TOKENS_PER_STEP(acceptance, draft_tokens)",
+        "SPECULATIVE_STEP_MS(step_time_ms, draft_step_ms, draft_tokens)",
+        "SPECULATIVE_TOKENS_PER_SEC(step_time_ms, draft_step_ms, acceptance, draft_tokens)",
         "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
@@ -203,14 +230,22 @@ GOOD = {
 BAD = (0, -1, -0.5, -85, 1.2, 5, 9.5, 850, 0.5, 65, 2.5, True, False, *TEXTS)
 
 
+def good_number(rng, argument):
+    value = 16 if isinstance(argument.rule, PrecisionName) else GOOD[type(argument.rule)](rng)
+    if getattr(argument.rule, "below", None):
+        value = rng.uniform(0.1, 0.99)
+    return round(value) or 1 if getattr(argument.rule, "whole", False) else value
+
+
 def draw(rng, argument):
     chance = rng.random()
     if chance < 0.1:
         return None
     if chance < 0.25:
         return rng.choice(BAD) or None
-    value = GOOD[type(argument.rule)](rng)
-    return round(value) or 1 if getattr(argument.rule, "whole", False) else value
+    if isinstance(argument.rule, PrecisionName):
+        return GOOD[PrecisionName](rng)
+    return good_number(rng, argument)
 
 
 def write_row(sheet, row, values):
@@ -234,7 +269,7 @@ def new_workbook(path):
     return workbook
 
 
-ROWS = 150
+ROWS, GOOD_ROWS = 150, 20
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +285,9 @@ def called(tmp_path_factory):
             count = len(function.arguments)
             fewest = sum(not argument.optional for argument in function.arguments)
             rows[function] = []
-            for row in range(ROWS):
-                values = [draw(rng, argument) for argument in function.arguments]
+            for row in range(ROWS + GOOD_ROWS):
+                kind = draw if row < ROWS else good_number
+                values = [kind(rng, argument) for argument in function.arguments]
                 rows[function].append(values)
                 write_row(sheet, row, values)
                 cells = [f"{letter}{row + 1}" for letter in LETTERS[:count]]

@@ -47,7 +47,7 @@ GOOD = {
     name: float(text.removesuffix("%")) / (100 if "%" in text else 1) if text[0].isdigit() else text
     for name, text in _EXAMPLE.items()
 } | GOOD
-BITS = {"FP16": 16.0, "FP8": 8.0}
+BITS = {"FP16": 16.0, "FP8": 8.0, "INT4": 4.0}
 
 
 @pytest.fixture(scope="module")
