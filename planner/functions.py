@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner import columns, guards
-from planner.formulas import estimate, experts, memory, speed
+from planner.formulas import estimate, experts, memory, prefill, queueing, speed
 from planner.plan.evaluate import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
 from planner.translate import to_excel
@@ -75,6 +75,12 @@ _OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
         "usable_share": 0.9,
         "overhead_gb": 0,
         "mfu": 1,
+        "cached_tokens": 0,
+        "prefill_mfu": 1,
+        "replicas": 1,
+        # As random arrivals and exponential lengths vary.
+        "arrival_variation": 1,
+        "service_variation": 1,
         # Without a latency the layers do not count.
         "decode_compute_ms": 0,
         "layers": 1,
@@ -110,11 +116,15 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "expert_bits": COLUMNS["precision"].rule,
         "usable_share": columns.Ratio(),
         "mfu": columns.Ratio(),
+        "prefill_mfu": columns.Ratio(),
+        # Not a Ratio: 12 would be taken for 12 percent, where it is twelve times what can be served.
+        "utilisation": columns.Number(above=0, below=1),
         "acceptance": columns.Ratio(),
         # An average number of busy streams may stand where a batch does.
         "batch": POSITIVE,
         "devices": COLUMNS["devices"].rule,
         "stages": COLUMNS["devices"].rule,
+        "replicas": COLUMNS["devices"].rule,
         # Of these there may be none.
         "full_layers": _NONE_OR_MORE,
         "kv_cache_gb": _NONE_OR_MORE,
@@ -127,6 +137,10 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "layer_latency_us": _NONE_OR_MORE,
         "step_overhead_ms": _NONE_OR_MORE,
         "stream_overhead_us": _NONE_OR_MORE,
+        "cached_tokens": _NONE_OR_MORE,
+        "arrival_variation": _NONE_OR_MORE,
+        "service_variation": _NONE_OR_MORE,
+        "queue_wait_s": _NONE_OR_MORE,
         "draft_tokens": _NONE_OR_MORE,
         "draft_step_ms": _NONE_OR_MORE,
     }
@@ -205,6 +219,16 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("SPECULATIVE_TOKENS_PER_STEP", estimate.speculative_tokens_per_step),
     _function("SPECULATIVE_STEP_MS", estimate.speculative_step_ms),
     _function("SPECULATIVE_TOKENS_PER_SEC", estimate.speculative_tokens_per_sec),
+    _function("PREFILL_TOKENS", prefill.prefill_tokens),
+    _function("PREFILL_TFLOP", prefill.prefill_tflop, "cached_tokens"),
+    _function("PREFILL_TIME_S", prefill.prefill_time_s, "devices", "prefill_mfu"),
+    _function("CACHED_TIME_TO_FIRST_TOKEN_S", prefill.cached_time_to_first_token_s),
+    _function("STALLED_CYCLE_S", prefill.stalled_cycle_s),
+    _function("STALLED_REQUESTS_PER_HOUR", prefill.stalled_requests_per_hour),
+    _function("UTILISATION", queueing.utilisation, "replicas"),
+    _function("OFFERED_STREAMS", queueing.offered_streams),
+    _function("QUEUE_WAIT_S", queueing.queue_wait_s, "replicas", "arrival_variation", "service_variation"),
+    _function("QUEUED_TIME_TO_FIRST_TOKEN_S", queueing.queued_time_to_first_token_s),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),

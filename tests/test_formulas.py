@@ -320,6 +320,10 @@ def test_limits_at_zero(formula):
         "estimated_tokens_per_sec": ["bandwidth_gb_s", "efficiency"],
         "batch_crossover": ["device_bandwidth_gb_s"],
         "pipeline_bandwidth_gb_s": ["stages"],
+        "prefill_time_s": ["peak_tflop_s", "devices", "prefill_mfu"],
+        "cached_time_to_first_token_s": ["prefill_tokens_per_sec"],
+        "utilisation": ["requests_per_hour", "replicas"],
+        "queue_wait_s": ["batch", "replicas"],
     }
     assert divisors == expected.get(formula.__name__, [])
 
@@ -359,6 +363,7 @@ HELD = {
     "tp_kv_bytes_per_token": _CACHE,
     "tp_mla_kv_bytes_per_token": _CACHE,
     "decode_tflop": ("token", "parameter"),
+    "prefill_tflop": ("token", "parameter"),
     "estimated_tokens_per_sec": _TOKEN,
     "batch_crossover": _TOKEN,
     "speculative_tokens_per_step": _TOKEN,
@@ -371,6 +376,7 @@ HELD = {
 SHOWING = {
     "longest_context_tokens": {"kv_bytes_per_token": 3e8},
     "longest_window_context_tokens": {"kv_room_tokens": 1.5},
+    "prefill_tflop": {"cached_tokens": 1.0},
 }
 # Names that end in no unit and yet have one.
 WITHOUT_SUFFIX = {"bits_per_weight": "bits"}

@@ -12,7 +12,7 @@ import pytest
 from planner import catalog, formulas
 from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
 from planner.for_excel import for_excel
-from planner.formulas import speed
+from planner.formulas import experts, speed
 from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, lambdas, plain_text
 from planner.guards import excel_ok, precision_lookup, takes_zero
 from planner.plan.evaluate import FORMULAS
@@ -94,6 +94,17 @@ def test_these_signatures_are_a_promise():
         "SPECULATIVE_TOKENS_PER_STEP(acceptance, draft_tokens)",
         "SPECULATIVE_STEP_MS(step_time_ms, draft_step_ms, draft_tokens)",
         "SPECULATIVE_TOKENS_PER_SEC(step_time_ms, draft_step_ms, acceptance, draft_tokens)",
+        "PREFILL_TOKENS(prompt_tokens, cached_tokens)",
+        "PREFILL_TFLOP(active_params_b, layers, heads, head_dim, prompt_tokens, [cached_tokens = 0])",
+        "PREFILL_TIME_S(prefill_tflop, peak_tflop_s, [devices = 1], [prefill_mfu = 1])",
+        "CACHED_TIME_TO_FIRST_TOKEN_S(prompt_tokens, cached_tokens, prefill_tokens_per_sec)",
+        "STALLED_CYCLE_S(batch, generation_time_s, time_to_first_token_s)",
+        "STALLED_REQUESTS_PER_HOUR(batch, generation_time_s, time_to_first_token_s)",
+        "UTILISATION(offered_requests_per_hour, requests_per_hour, [replicas = 1])",
+        "OFFERED_STREAMS(offered_requests_per_hour, response_time_s)",
+        "QUEUE_WAIT_S(utilisation, response_time_s, batch, [replicas = 1], [arrival_variation = 1], "
+        "[service_variation = 1])",
+        "QUEUED_TIME_TO_FIRST_TOKEN_S(queue_wait_s, time_to_first_token_s)",
         "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
@@ -269,7 +280,7 @@ def new_workbook(path):
     return workbook
 
 
-ROWS, GOOD_ROWS = 150, 20
+ROWS, GOOD_ROWS = 70, 20
 
 
 @pytest.fixture(scope="module")
@@ -370,6 +381,23 @@ def shown(tmp_path_factory):
         "REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)",
         "AGGREGATE_BANDWIDTH_GB_S(3350,0)",
         "TOKENS_PER_SEC(-1,-1,-1)",
+        'KV_BYTES_PER_TOKEN(80,8,128,"BF16")',
+        'STREAMS_THAT_FIT(140,KV_BYTES_PER_TOKEN(80,8,128,"fp8"),4352,80,4)',
+        "LONGEST_CONTEXT_TOKENS(140,327680,8,80,4,90%,0)",
+        "DEVICES_NEEDED(MEMORY_NEEDED_GB(141.107,KV_CACHE_GB(327680,32768,8)),80)",
+        'MOE_WEIGHTS_READ_GB(46.7,12.9,8,2,"FP16","FP16",8)',
+        "ESTIMATED_TOKENS_PER_SEC(141.107,KV_READ_GB(327680,80,80,1,32768,8),6700)",
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)",
+        'BATCH_CROSSOVER(989.5,3350,"BF16")',
+        "PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)",
+        "SPECULATIVE_TOKENS_PER_STEP(80%,4)",
+        "SPECULATIVE_TOKENS_PER_STEP(1,4)",
+        "QUEUE_WAIT_S(UTILISATION(900,1200),24,8)",
+        "MEMORY_NEEDED_GB(140,0)",
+        "MEMORY_NEEDED_GB(140,0,-1)",
+        "QUEUE_WAIT_S(UTILISATION(14400,1200),24,8)",
+        "QUEUE_WAIT_S(UTILISATION(1200,1200),24,8)",
+        "LONGEST_WINDOW_CONTEXT_TOKENS(5000,32,0,4096)",
     ]
     path = tmp_path_factory.mktemp("functions") / "single.xlsx"
     with new_workbook(path) as workbook:
@@ -402,6 +430,29 @@ def shown(tmp_path_factory):
         ),
         ("DEVICES_TO_HOLD(21.6,24,90%)", 1),
         ("DEVICES_TO_HOLD(140,80,90)", 2),
+        ('KV_BYTES_PER_TOKEN(80,8,128,"BF16")', 327_680),
+        # (288 - 140) GB / (163,840 B x 4,352) = 207.6
+        ('STREAMS_THAT_FIT(140,KV_BYTES_PER_TOKEN(80,8,128,"fp8"),4352,80,4)', 207),
+        # 148 GB / (327,680 B x 8) = 56,457.5
+        ("LONGEST_CONTEXT_TOKENS(140,327680,8,80,4,90%,0)", 56_457),
+        ("DEVICES_NEEDED(MEMORY_NEEDED_GB(141.107,KV_CACHE_GB(327680,32768,8)),80)", 4),
+        (
+            'MOE_WEIGHTS_READ_GB(46.7,12.9,8,2,"FP16","FP16",8)',
+            experts.moe_weights_read_gb(46.7, 12.9, 8, 2, 16, 16, 8),
+        ),
+        # 6,700 / (141.107 + 85.899)
+        (
+            "ESTIMATED_TOKENS_PER_SEC(141.107,KV_READ_GB(327680,80,80,1,32768,8),6700)",
+            6700 / (141.107 + 327_680 * 32_768 * 8 / 1e9),
+        ),
+        # 30 + 80 x 70 / 1,000 + 1 + 8 x 50 / 1,000
+        ("ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)", 37),
+        ('BATCH_CROSSOVER(989.5,3350,"BF16")', 989.5 / 3.35),
+        ("PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)", 280 / 989.5),
+        ("SPECULATIVE_TOKENS_PER_STEP(80%,4)", 3.3616),
+        ("SPECULATIVE_TOKENS_PER_STEP(1,4)", 5),
+        ("QUEUE_WAIT_S(UTILISATION(900,1200),24,8)", 12 * 0.75 ** (18**0.5 - 1)),
+        ("MEMORY_NEEDED_GB(140,0)", 140),
     ],
 )
 def test_calls_as_people_type_them(call, value, shown):
@@ -417,6 +468,11 @@ def test_calls_as_people_type_them(call, value, shown):
         ("TOKENS_PER_SEC(140,#REF!)", "#REF!"),
         ("REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)", "devices is 2.5; expected a whole number of at least 1"),
         ("AGGREGATE_BANDWIDTH_GB_S(3350,0)", "devices is 0; expected a whole number of at least 1"),
+        ("MEMORY_NEEDED_GB(140,0,-1)", "overhead_gb is -1; expected a number of at least 0"),
+        # what cannot be served is no percentage
+        ("QUEUE_WAIT_S(UTILISATION(14400,1200),24,8)", "utilisation is 12; expected a number above 0 and below 1"),
+        ("QUEUE_WAIT_S(UTILISATION(1200,1200),24,8)", "utilisation is 1; expected a number above 0 and below 1"),
+        ("LONGEST_WINDOW_CONTEXT_TOKENS(5000,32,0,4096)", "full_layers is 0; expected a number above 0"),
         # the first bad argument is named
         ("TOKENS_PER_SEC(-1,-1,-1)", "weights_gb is -1; expected a number above 0"),
     ],

@@ -383,7 +383,10 @@ def test_a_parameter_that_is_bound_to_nothing_is_refused():
 ROWS = 40
 
 
-def draw(rng):
+def draw(rng, parameter):
+    if parameter == "utilisation":
+        # At and above capacity there is no wait.
+        return rng.uniform(0.01, 0.99)
     kind = rng.randrange(4)
     if kind == 0:
         return float(rng.randint(1, 9))
@@ -400,8 +403,9 @@ def computed(tmp_path_factory):
     with xlsxwriter.Workbook(str(path)) as workbook:
         for index, formula in enumerate(formulas):
             sheet = workbook.add_worksheet(f"S{index}")
-            count = len(inspect.signature(formula).parameters)
-            rows[formula] = [tuple(draw(rng) for _ in range(count)) for _ in range(ROWS)]
+            parameters = list(inspect.signature(formula).parameters)
+            count = len(parameters)
+            rows[formula] = [tuple(draw(rng, parameter) for parameter in parameters) for _ in range(ROWS)]
             for row, arguments in enumerate(rows[formula]):
                 sheet.write_row(row, 0, arguments)
                 cells = [f"{letter}{row + 1}" for letter in "ABCDEFGHIJ"]

@@ -28,7 +28,7 @@ def expert_share_read(experts: float, active_experts: float, batch: float) -> fl
     >>> round(expert_share_read(8, 2, 8), 4)
     0.8999
     """
-    return 1.0 - max(1 - active_experts / experts, 0) ** batch
+    return 1 - max(1 - active_experts / experts, 0) ** batch
 
 
 def params_read_b(
