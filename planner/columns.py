@@ -97,6 +97,7 @@ class Number:
     """A number within limits. ``likely`` is the range in which a unit settles what a separator means."""
 
     above: float | None = None
+    below: float | None = None
     least: float | None = None
     most: float | None = None
     whole: bool = False
@@ -109,6 +110,8 @@ class Number:
         limits = []
         if self.above is not None:
             limits.append(f"above {self.above:g}")
+        if self.below is not None:
+            limits.append(f"below {self.below:g}")
         if self.least is not None:
             limits.append(f"of at least {self.least:g}")
         if self.most is not None:
@@ -140,7 +143,7 @@ class Number:
 
     def _check(self, column: Column, value: float, unit: units.Unit, wanted: str) -> None:
         low = (self.above is not None and value <= self.above) or (self.least is not None and value < self.least)
-        high = self.most is not None and value > self.most
+        high = (self.below is not None and value >= self.below) or (self.most is not None and value > self.most)
         if low or high or not math.isfinite(value) or (self.whole and value % 1):
             shown = f"{value:,.10g}"
             # 8.000000000000002 is shown as it is: 'Batch is 8' would say nothing.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner import columns, guards
-from planner.formulas import memory, speed
+from planner.formulas import estimate, experts, memory, prefill, queueing, speed
 from planner.plan.evaluate import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
 from planner.translate import to_excel
@@ -67,25 +67,90 @@ class ExcelFunction:
         return f"{self.name}({', '.join(shown)})"
 
 
-_OPTIONAL: Final[Mapping[str, float]] = MappingProxyType({"efficiency": 1, "batch": 1})
+_OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "efficiency": 1,
+        "batch": 1,
+        "devices": 1,
+        "usable_share": 0.9,
+        "overhead_gb": 0,
+        "mfu": 1,
+        "cached_tokens": 0,
+        "prefill_mfu": 1,
+        "replicas": 1,
+        # As random arrivals and exponential lengths vary.
+        "arrival_variation": 1,
+        "service_variation": 1,
+        # Without a latency the layers do not count.
+        "decode_compute_ms": 0,
+        "layers": 1,
+        "layer_latency_us": 0,
+        "step_overhead_ms": 0,
+        "stream_overhead_us": 0,
+    }
+)
 # Excel names of parameters that read better as what a person would type there.
-_EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType({"weight_bits": "precision", "to_bits": "to_precision"})
+_EXCEL_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "weight_bits": "precision",
+        "to_bits": "to_precision",
+        "kv_bits": "kv_precision",
+        "expert_bits": "expert_precision",
+    }
+)
+_LATENCIES: Final = (
+    "decode_compute_ms",
+    "layers",
+    "layer_latency_us",
+    "step_overhead_ms",
+    "batch",
+    "stream_overhead_us",
+)
+_NONE_OR_MORE: Final = columns.Number(least=0)
 # What a parameter accepts where no scenario column says so.
 _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
     {
         "weight_bits": COLUMNS["precision"].rule,
         "to_bits": COLUMNS["precision"].rule,
+        "kv_bits": COLUMNS["precision"].rule,
+        "expert_bits": COLUMNS["precision"].rule,
         "usable_share": columns.Ratio(),
+        "mfu": columns.Ratio(),
+        "prefill_mfu": columns.Ratio(),
+        # Not a Ratio: 12 would be taken for 12 percent, where it is twelve times what can be served.
+        "utilisation": columns.Number(above=0, below=1),
+        "acceptance": columns.Ratio(),
         # An average number of busy streams may stand where a batch does.
         "batch": POSITIVE,
         "devices": COLUMNS["devices"].rule,
+        "stages": COLUMNS["devices"].rule,
+        "replicas": COLUMNS["devices"].rule,
+        # Of these there may be none.
+        "full_layers": _NONE_OR_MORE,
+        "kv_cache_gb": _NONE_OR_MORE,
+        "kv_room_tokens": _NONE_OR_MORE,
+        "overhead_gb": _NONE_OR_MORE,
+        "expert_params_b": _NONE_OR_MORE,
+        "kv_read_gb": _NONE_OR_MORE,
+        "heads": _NONE_OR_MORE,
+        "decode_compute_ms": _NONE_OR_MORE,
+        "layer_latency_us": _NONE_OR_MORE,
+        "step_overhead_ms": _NONE_OR_MORE,
+        "stream_overhead_us": _NONE_OR_MORE,
+        "cached_tokens": _NONE_OR_MORE,
+        "arrival_variation": _NONE_OR_MORE,
+        "service_variation": _NONE_OR_MORE,
+        "queue_wait_s": _NONE_OR_MORE,
+        "draft_tokens": _NONE_OR_MORE,
+        "draft_step_ms": _NONE_OR_MORE,
     }
 )
 
 
-def _function(name: str, formula: Callable[..., float], *optional: str) -> ExcelFunction:
+def _function(name: str, formula: Callable[..., float], *optional: str, **rules: columns.Rule) -> ExcelFunction:
+    """A function with the arguments that may be left out, and rules where the formula needs narrower ones."""
     arguments = tuple(
-        Argument(_EXCEL_NAMES.get(p, p), _rule_of(p), _OPTIONAL[p] if p in optional else None)
+        Argument(_EXCEL_NAMES.get(p, p), rules.get(p) or _rule_of(p), _OPTIONAL[p] if p in optional else None)
         for p in parameters_of(formula)
     )
     return ExcelFunction(name, formula, arguments)
@@ -116,6 +181,54 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("USABLE_BANDWIDTH_GB_S", speed.usable_bandwidth_gb_s),
     _function("WEIGHTS_MEMORY_SHARE", memory.weights_memory_share),
     _function("DEVICES_TO_HOLD", memory.devices_to_hold),
+    _function("KV_BYTES_PER_TOKEN", memory.kv_bytes_per_token),
+    _function("MLA_KV_BYTES_PER_TOKEN", memory.mla_kv_bytes_per_token),
+    _function("DEVICE_KV_BYTES_PER_TOKEN", memory.device_kv_bytes_per_token),
+    _function("TP_KV_BYTES_PER_TOKEN", memory.tp_kv_bytes_per_token),
+    _function("TP_MLA_KV_BYTES_PER_TOKEN", memory.tp_mla_kv_bytes_per_token),
+    _function("FINAL_CONTEXT_TOKENS", memory.final_context_tokens),
+    _function("WINDOW_KV_TOKENS", memory.window_kv_tokens),
+    _function("KV_CACHE_GB", memory.kv_cache_gb, "batch"),
+    _function("MEMORY_NEEDED_GB", memory.memory_needed_gb, "overhead_gb"),
+    _function("USABLE_MEMORY_GB", memory.usable_memory_gb, "devices", "usable_share"),
+    _function("KV_ROOM_GB", memory.kv_room_gb, "devices", "usable_share", "overhead_gb"),
+    _function("STREAMS_THAT_FIT", memory.streams_that_fit, "devices", "usable_share", "overhead_gb"),
+    _function("KV_ROOM_TOKENS", memory.kv_room_tokens, "devices", "usable_share", "overhead_gb"),
+    _function("LONGEST_CONTEXT_TOKENS", memory.longest_context_tokens, "devices", "usable_share", "overhead_gb"),
+    # With no full layer nothing limits the context.
+    _function("LONGEST_WINDOW_CONTEXT_TOKENS", memory.longest_window_context_tokens, full_layers=POSITIVE),
+    _function("DEVICES_NEEDED", memory.devices_needed, "usable_share"),
+    _function("EXPERT_PARAMS_B", experts.expert_params_b),
+    _function("EXPERT_SHARE_READ", experts.expert_share_read, "batch"),
+    _function("PARAMS_READ_B", experts.params_read_b, "batch"),
+    _function("MOE_WEIGHTS_GB", experts.moe_weights_gb),
+    _function("STREAMED_MOE_WEIGHTS_READ_GB", experts.streamed_moe_weights_read_gb, "batch"),
+    _function("MOE_WEIGHTS_READ_GB", experts.moe_weights_read_gb, "batch"),
+    _function("MEAN_CONTEXT_TOKENS", estimate.mean_context_tokens),
+    _function("STREAMED_WEIGHTS_GB", estimate.streamed_weights_gb),
+    _function("KV_READ_GB", estimate.kv_read_gb, "batch"),
+    _function("DECODE_MEMORY_MS", estimate.decode_memory_ms, "efficiency"),
+    _function("DECODE_TFLOP", estimate.decode_tflop, "batch"),
+    _function("DECODE_COMPUTE_MS", estimate.decode_compute_ms, "devices", "mfu"),
+    _function("STEP_TIME_MS", estimate.step_time_ms, *_LATENCIES),
+    _function("ESTIMATED_INTER_TOKEN_LATENCY_MS", estimate.estimated_inter_token_latency_ms, "efficiency", *_LATENCIES),
+    _function("ESTIMATED_TOKENS_PER_SEC", estimate.estimated_tokens_per_sec, "efficiency", *_LATENCIES),
+    _function("ESTIMATED_AGGREGATE_TOKENS_PER_SEC", estimate.estimated_aggregate_tokens_per_sec, "batch"),
+    _function("BATCH_CROSSOVER", estimate.batch_crossover),
+    _function("PIPELINE_BANDWIDTH_GB_S", estimate.pipeline_bandwidth_gb_s),
+    _function("SPECULATIVE_TOKENS_PER_STEP", estimate.speculative_tokens_per_step),
+    _function("SPECULATIVE_STEP_MS", estimate.speculative_step_ms),
+    _function("SPECULATIVE_TOKENS_PER_SEC", estimate.speculative_tokens_per_sec),
+    _function("PREFILL_TOKENS", prefill.prefill_tokens),
+    _function("PREFILL_TFLOP", prefill.prefill_tflop, "cached_tokens"),
+    _function("PREFILL_TIME_S", prefill.prefill_time_s, "devices", "prefill_mfu"),
+    _function("CACHED_TIME_TO_FIRST_TOKEN_S", prefill.cached_time_to_first_token_s),
+    _function("STALLED_CYCLE_S", prefill.stalled_cycle_s),
+    _function("STALLED_REQUESTS_PER_HOUR", prefill.stalled_requests_per_hour),
+    _function("UTILISATION", queueing.utilisation, "replicas"),
+    _function("OFFERED_STREAMS", queueing.offered_streams),
+    _function("QUEUE_WAIT_S", queueing.queue_wait_s, "replicas", "arrival_variation", "service_variation"),
+    _function("QUEUED_TIME_TO_FIRST_TOKEN_S", queueing.queued_time_to_first_token_s),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),
@@ -198,22 +311,28 @@ def call_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
 def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     """The formula written out as arithmetic on the bound cells; empty where a cell it needs is empty.
 
-    A figure that is no figure (zero, negative, a share above one) gives a short text in place of a number, and a
-    share typed as percent counts as such, as in the functions themselves.
+    A figure that is no figure (negative, zero where that is none, a share above one) gives a short text in
+    place of a number, and a share typed as percent counts as such, as in the functions themselves.
 
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
     'IF(OR(F5="",J5=""),"",IF(COUNT(F5,J5)<2,"check inputs",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5))))'
     """
-    meant, shares = dict(bind), []
-    for parameter in parameters_of(formula):
-        if isinstance(_rule_of(parameter), columns.Ratio):
-            cell = bind[parameter]
+    rules = {p: a.rule for a, p in zip(BY_FORMULA[formula].arguments, parameters_of(formula), strict=True)}
+    meant, wrong = dict(bind), []
+    for parameter, rule in rules.items():
+        cell = bind[parameter]
+        if isinstance(rule, columns.Ratio):
             meant[parameter] = f"IF({cell}>={columns.PERCENT_FROM},{cell}/{columns.MOST_PERCENT},{cell})"
-            shares.append(meant[parameter])
-    cells = ",".join(bind[parameter] for parameter in parameters_of(formula))
+            wrong.append(f"{meant[parameter]}>1")
+        elif isinstance(rule, columns.Number) and rule.below is not None:
+            wrong.append(f"{cell}>={rule.below:g}")
+    none = [bind[parameter] for parameter, rule in rules.items() if guards.takes_zero(rule)]
+    some = [bind[parameter] for parameter, rule in rules.items() if not guards.takes_zero(rule)]
+    wrong += [f"MIN({','.join(none)})<0"] if none else []
+    wrong += [f"MIN({','.join(some)})<=0"] if some else []
+    wrong.append(f"COUNT({','.join(bind[parameter] for parameter in rules)})<{len(rules)}")
     text = to_excel(formula, meant)
-    for share in shares:
-        text = f'IF({share}>1,"{CHECK_INPUTS}",{text})'
-    blank = ",".join(f'{bind[parameter]}=""' for parameter in parameters_of(formula))
-    counted = f"COUNT({cells})<{len(parameters_of(formula))}"
-    return f'IF(OR({blank}),"",IF({counted},"{CHECK_INPUTS}",IF(MIN({cells})<=0,"{CHECK_INPUTS}",{text})))'
+    for test in wrong:
+        text = f'IF({test},"{CHECK_INPUTS}",{text})'
+    blank = ",".join(f'{bind[parameter]}=""' for parameter in rules)
+    return f'IF(OR({blank}),"",{text})'

@@ -65,6 +65,15 @@ def number_lambda() -> str:
     return f"_xlfn.LAMBDA({x},IF(ISTEXT({x}),{inner},{x}))"
 
 
+def takes_zero(rule: Rule) -> bool:
+    """Whether zero is a value that the rule names: none of something, not a figure that is missing.
+
+    >>> takes_zero(Number(least=0)), takes_zero(Number(above=0)), takes_zero(Number())
+    (True, False, False)
+    """
+    return isinstance(rule, Number) and rule.least == 0
+
+
 @singledispatch
 def meant(rule: Rule, values: Any) -> Any:
     """The numbers meant by numbers as given, as an array of the same shape."""
@@ -98,9 +107,11 @@ def excel_ok(rule: Rule, x: str) -> str:
 @accepts.register
 def _(rule: Number, values: Any) -> Any:
     # A comparison with NaN is False. The limits are those of the scenario table.
-    good = (abs(values) <= LARGEST) & (abs(values) >= SMALLEST)
+    good = (abs(values) <= LARGEST) & ((abs(values) >= SMALLEST) | (takes_zero(rule) & (values == 0)))
     if rule.above is not None:
         good &= values > rule.above
+    if rule.below is not None:
+        good &= values < rule.below
     if rule.least is not None:
         good &= values >= rule.least
     if rule.most is not None:
@@ -120,7 +131,10 @@ def _(rule: Number, x: str) -> str:
         test = f"IF({x}>={rule.least!r},{test},FALSE)"
     if rule.above is not None:
         test = f"IF({x}>{rule.above!r},{test},FALSE)"
-    test = f"IF(ABS({x})<={LARGEST:.0E},IF(ABS({x})>={SMALLEST:.0E},{test},FALSE),FALSE)"
+    if rule.below is not None:
+        test = f"IF({x}<{rule.below!r},{test},FALSE)"
+    small = f"({x}=0)" if takes_zero(rule) else "FALSE"
+    test = f"IF(ABS({x})<={LARGEST:.0E},IF(ABS({x})>={SMALLEST:.0E},{test},{small}),FALSE)"
     return f"IF(ISNUMBER({x}),{test},FALSE)"
 
 

@@ -66,8 +66,9 @@ class _Translator:
                 return self.name(node, name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return f"(-{self.of(operand)})"
-            case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-                return f"INT({self.of(left)}/{self.of(right)})"
+            case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=1)):
+                # By any other divisor Python and INT part at exact multiples: 1 // 0.1 is 9, INT(1/0.1) is 10.
+                return f"INT({self.of(left)}/1)"
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return f"({self.of(left)}{_BINARY[type(op)]}{self.of(right)})"
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -160,7 +161,10 @@ class _Arrays:
             case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
                 return _OPERATE[type(op)](self.of(left), self.of(right))
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return np.where(self.of(test), self.of(body), self.of(orelse))
+                chosen = self.of(test)
+                # Both sides are worked out for every element; what fails in a side that is not chosen is nobody's.
+                with np.errstate(all="ignore"):
+                    return np.where(chosen, self.of(body), self.of(orelse))
             case ast.Call(func=ast.Name(id="min" | "max" as name), args=[a, b]):
                 return (np.minimum if name == "min" else np.maximum)(self.of(a), self.of(b))
             case ast.Call(func=ast.Name(id=name), args=args):

@@ -12,8 +12,14 @@ from types import MappingProxyType
 from typing import Final
 
 BITS_PER_BYTE: Final = 8
+BYTES_PER_GB: Final = 1_000_000_000
+FLOP_PER_TFLOP: Final = 1_000_000_000_000
+GIGA_PER_TERA: Final = 1_000
+US_PER_MS: Final = 1_000
 MS_PER_S: Final = 1_000
 S_PER_HOUR: Final = 3_600
+# Binary fractions miss decimal ones by a hair, and a sum misses by more: what fits to a trillionth fits.
+SLACK: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,16 @@ _SUFFIXES: Final = (
     ("_tokens_per_sec", Unit("tok/s", "rate", 2)),
     ("tokens_per_sec", Unit("tok/s", "rate", 2)),
     ("_per_hour", Unit("per hour", "frequency", 1)),
+    ("bytes_per_token", Unit("B/token", "size_per_token", 0)),
+    ("tokens_per_step", Unit("tokens/step", "tokens_per_step", 2)),
     ("_gb_s", Unit("GB/s", "bandwidth", 1)),
     ("_tflop_s", Unit("TFLOP/s", "compute", 1)),
+    ("_tflop", Unit("TFLOP", "work", 1)),
     ("_tokens", Unit("tokens", "tokens", 0)),
     ("_bits", Unit("bits", "bits", None)),
     ("_gb", Unit("GB", "size", 1)),
     ("_ms", Unit("ms", "time_ms", 2)),
+    ("_us", Unit("\u00b5s", "time_us", 1)),
     ("_s", Unit("s", "time", 3)),
     ("_w", Unit("W", "power", 0)),
     ("_b", Unit("billions", "billions", None)),
@@ -76,6 +86,11 @@ SPELLINGS: Final = MappingProxyType(
         | {"gbytes": 1.0, "gbyte": 1.0, "tbytes": 1e3, "mbytes": 1e-3}
         | {"gigabytes": 1.0, "gigabyte": 1.0, "terabytes": 1e3, "terabyte": 1e3},
         "bandwidth": _sizes("/s") | _sizes("ps") | _sizes("/sec") | _sizes("/second"),
+        "compute": {
+            f"{prefix}flop{ending}": factor
+            for prefix, factor in (("g", 1e-3), ("giga", 1e-3), ("t", 1.0), ("tera", 1.0), ("p", 1e3), ("peta", 1e3))
+            for ending in ("s", "/s", "s/s", "ps")
+        },
         "rate": dict.fromkeys(
             (
                 "tok/s",

@@ -48,6 +48,8 @@ def refusal(name, value, **how):
         (Number(above=0), "a number above 0"),
         (Number(least=1, whole=True), "a whole number of at least 1"),
         (Number(above=0, most=10), "a number above 0 and of at most 10"),
+        (Number(above=0, below=1), "a number above 0 and below 1"),
+        (Number(least=0), "a number of at least 0"),
         (Ratio(), "a ratio above 0 to 1, or 10 to 100 for percent"),
         (PrecisionName(), "a precision such as FP16, FP8, INT4, Q4_K_M, or bits per weight from 1 to 64"),
         (Text(), "text"),
@@ -55,6 +57,16 @@ def refusal(name, value, **how):
 )
 def test_a_rule_says_what_it_accepts(rule, accepted):
     assert rule.accepted == accepted
+
+
+@pytest.mark.parametrize(("value", "fine"), [(0, False), (0.5, True), (0.999999, True), (1, False), (1.2, False)])
+def test_a_limit_below_is_not_accepted_itself(value, fine):
+    column = Column("Utilisation", Number(above=0, below=1))
+    if fine:
+        assert read_value("utilisation", column, Typed(value)).value == value
+    else:
+        with pytest.raises(BadValueError, match=f"Utilisation is {value}"):
+            read_value("utilisation", column, Typed(value))
 
 
 @pytest.mark.parametrize(("value", "fine"), [(0, False), (1e-9, True), (10, True), (10.000001, False), (-1, False)])

@@ -126,14 +126,14 @@ def test_python_and_lambda_give_the_same_answer_or_the_same_refusal(tmp_path):
                 elif value is not None:
                     sheet.write(row, column, value)
             cells = ",".join(f"{chr(65 + column)}{row + 1}" for column in range(len(arguments)))
-            sheet.write_formula(row, 8, f"={function.name}({cells})", None, 0)
+            sheet.write_formula(row, 12, f"={function.name}({cells})", None, 0)
             calls.append((function, arguments))
     workbook.close()
     model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
     model.evaluate()
     numbers = refusals = 0
     for row, (function, arguments) in enumerate(calls, 1):
-        own, excel = for_excel(function)(*arguments), model.get_cell_value(0, row, 9)
+        own, excel = for_excel(function)(*arguments), model.get_cell_value(0, row, 13)
         where = (function.name, arguments, own, excel)
         if isinstance(own, float):
             assert excel == pytest.approx(own, rel=1e-9), where

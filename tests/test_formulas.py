@@ -1,21 +1,27 @@
 """Every equation: worked values with their arithmetic, limiting cases, properties, and the units of its name."""
 
+import importlib
 import inspect
 import math
+import pkgutil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner import formulas
 from planner.formulas import memory, speed
 from planner.units import unit_of
 
 FORMULAS = [
     function
-    for module in (speed, memory)
+    for file in pkgutil.iter_modules(formulas.__path__, "planner.formulas.")
+    for module in [importlib.import_module(file.name)]
     for _, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__
 ]
+# Figures that are of this world by definition: beyond it the equation is no equation.
+WITHIN = {"utilisation": st.floats(min_value=1e-3, max_value=0.999)}
 BY_NAME = {formula.__name__: formula for formula in FORMULAS}
 A_FORMULA = pytest.mark.parametrize("formula", FORMULAS, ids=lambda formula: formula.__name__)
 
@@ -266,6 +272,9 @@ def test_the_devices_counted_hold_the_weights_and_one_less_does_not(weights_gb, 
     assert (devices - 1) * memory_gb * share <= weights_gb * (1 + 1e-9)
 
 
+TWO = {"window_tokens": 1.0}
+
+
 @A_FORMULA
 def test_limits_at_zero(formula):
     # Values are checked before they come here: a zero divisor is a bug and says so.
@@ -273,7 +282,8 @@ def test_limits_at_zero(formula):
     divisors = []
     for parameter in parameters:
         try:
-            formula(**{name: 0.0 if name == parameter else 2.0 for name in parameters})
+            # A window of half the context, so that what lies beyond it is reached.
+            formula(**{name: 0.0 if name == parameter else TWO.get(name, 2.0) for name in parameters})
         except ZeroDivisionError:
             divisors.append(parameter)
     expected = {
@@ -290,6 +300,30 @@ def test_limits_at_zero(formula):
         "requantized_weights_gb": ["weight_bits"],
         "weights_memory_share": ["device_memory_gb", "devices"],
         "devices_to_hold": ["device_memory_gb", "usable_share"],
+        "device_kv_bytes_per_token": ["devices"],
+        "tp_kv_bytes_per_token": ["devices"],
+        "window_kv_tokens": ["kv_layers"],
+        "streams_that_fit": ["kv_bytes_per_token", "context_tokens"],
+        "kv_room_tokens": ["kv_bytes_per_token", "batch"],
+        "longest_context_tokens": ["kv_bytes_per_token", "batch"],
+        "longest_window_context_tokens": ["full_layers"],
+        "devices_needed": ["device_memory_gb", "usable_share"],
+        "expert_share_read": ["experts"],
+        "params_read_b": ["experts"],
+        "streamed_moe_weights_read_gb": ["experts"],
+        "moe_weights_read_gb": ["experts"],
+        "streamed_weights_gb": ["params_b"],
+        "kv_read_gb": ["kv_layers"],
+        "decode_memory_ms": ["bandwidth_gb_s", "efficiency"],
+        "decode_compute_ms": ["peak_tflop_s", "devices", "mfu"],
+        "estimated_inter_token_latency_ms": ["bandwidth_gb_s", "efficiency"],
+        "estimated_tokens_per_sec": ["bandwidth_gb_s", "efficiency"],
+        "batch_crossover": ["device_bandwidth_gb_s"],
+        "pipeline_bandwidth_gb_s": ["stages"],
+        "prefill_time_s": ["peak_tflop_s", "devices", "prefill_mfu"],
+        "cached_time_to_first_token_s": ["prefill_tokens_per_sec"],
+        "utilisation": ["requests_per_hour", "replicas"],
+        "queue_wait_s": ["batch", "replicas"],
     }
     assert divisors == expected.get(formula.__name__, [])
 
@@ -307,13 +341,42 @@ DIMENSIONS = {
     "tok/s": {"token": 1, "second": -1},
     "billions": {"parameter": 1},
     "bits": {"byte": 1, "parameter": -1},
+    "B/token": {"byte": 1, "token": -1},
+    # One multiplication and one addition for each parameter and token.
+    "TFLOP": {"parameter": 1, "token": 1},
+    "TFLOP/s": {"parameter": 1, "token": 1, "second": -1},
+    "tokens/step": {"token": 1},
+    "\u00b5s": {"second": 1},
 }
-# One read of the weights yields one token, and a latency is that of one token: there the token is no free unit.
-PER_TOKEN = {
-    "tokens_per_sec",
-    "ceiling_tokens_per_sec",
-    "aggregate_tokens_per_sec",
-    "inter_token_latency_ms",
+# One read of the weights yields one token, and a latency is that of one token: there the token is no free unit. Nor is
+# it where tokens are counted whole. A cache's elements are no parameters, though their bits are bits; nor is attention's
+# arithmetic one of parameters.
+_TOKEN, _CACHE = ("token",), ("token", "parameter")
+HELD = {
+    "tokens_per_sec": _TOKEN,
+    "ceiling_tokens_per_sec": _TOKEN,
+    "aggregate_tokens_per_sec": _TOKEN,
+    "inter_token_latency_ms": _TOKEN,
+    "kv_bytes_per_token": _CACHE,
+    "mla_kv_bytes_per_token": _CACHE,
+    "device_kv_bytes_per_token": _CACHE,
+    "tp_kv_bytes_per_token": _CACHE,
+    "tp_mla_kv_bytes_per_token": _CACHE,
+    "decode_tflop": ("token", "parameter"),
+    "prefill_tflop": ("token", "parameter"),
+    "estimated_tokens_per_sec": _TOKEN,
+    "batch_crossover": _TOKEN,
+    "speculative_tokens_per_step": _TOKEN,
+    "speculative_step_ms": _TOKEN,
+    "speculative_tokens_per_sec": _TOKEN,
+    "longest_context_tokens": _TOKEN,
+    "longest_window_context_tokens": _TOKEN,
+}
+# Figures under which the equation shows that a unit is not free, where twos do not.
+SHOWING = {
+    "longest_context_tokens": {"kv_bytes_per_token": 3e8},
+    "longest_window_context_tokens": {"kv_room_tokens": 1.5},
+    "prefill_tflop": {"cached_tokens": 1.0},
 }
 # Names that end in no unit and yet have one.
 WITHOUT_SUFFIX = {"bits_per_weight": "bits"}
@@ -333,18 +396,17 @@ def scaled(formula, values, scales):
 @A_FORMULA
 @given(data=st.data(), scales=st.fixed_dictionaries(dict.fromkeys(("byte", "second", "token", "parameter"), POWER)))
 def test_the_units_of_the_arguments_give_the_unit_of_the_name(formula, data, scales):
-    if formula.__name__ in PER_TOKEN:
-        scales["token"] = 1.0
-    values = {name: data.draw(FIGURE) for name in inspect.signature(formula).parameters}
+    scales |= dict.fromkeys(HELD.get(formula.__name__, ()), 1.0)
+    values = {name: data.draw(WITHIN.get(name, FIGURE)) for name in inspect.signature(formula).parameters}
     there, here = scaled(formula, values, scales)
     assert there == here
 
 
-@pytest.mark.parametrize("name", sorted(PER_TOKEN))
-def test_formulas_per_token_hold_for_one_token(name):
+@pytest.mark.parametrize(("name", "base"), [(name, base) for name, bases in HELD.items() for base in bases])
+def test_a_unit_that_is_held_is_no_free_unit_there(name, base):
     formula = BY_NAME[name]
-    values = dict.fromkeys(inspect.signature(formula).parameters, 2.0)
-    there, here = scaled(formula, values, {"byte": 1, "second": 1, "token": 2.0, "parameter": 1})
+    values = dict.fromkeys(inspect.signature(formula).parameters, 2.0) | SHOWING.get(name, {})
+    there, here = scaled(formula, values, {"byte": 1, "second": 1, "token": 1, "parameter": 1} | {base: 2.0})
     assert there != here
 
 
@@ -367,4 +429,4 @@ def test_every_parameter_is_a_required_float(formula):
 
 
 def test_all_equations_of_the_core_are_there():
-    assert len(FORMULAS) == 17
+    assert len([formula for formula in FORMULAS if formula.__module__ == speed.__name__]) == 15

@@ -1,18 +1,20 @@
 """The functions people type in cells: what is declared, and a LAMBDA gives what Python gives, bad input included."""
 
+import importlib
 import inspect
+import pkgutil
 import random
 import re
 
 import ironcalc
 import pytest
 
-from planner import catalog
+from planner import catalog, formulas
 from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
 from planner.for_excel import for_excel
-from planner.formulas import memory, speed
+from planner.formulas import experts, speed
 from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, lambdas, plain_text
-from planner.guards import excel_ok, precision_lookup
+from planner.guards import excel_ok, precision_lookup, takes_zero
 from planner.plan.evaluate import FORMULAS
 from planner.units import BARE
 from planner.workbook.write import _Workbook
@@ -21,7 +23,7 @@ A_FUNCTION = pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda fun
 # Those that lay ranges out give a table: see below.
 ONE_BY_ONE = [function for function in EXCEL_FUNCTIONS if not function.spread]
 ONE_OF_THEM = pytest.mark.parametrize("function", ONE_BY_ONE, ids=lambda function: function.name)
-LETTERS = "ABCDEF"
+LETTERS = "ABCDEFGHIJ"
 
 
 # The list.
@@ -46,6 +48,63 @@ def test_these_signatures_are_a_promise():
         "USABLE_BANDWIDTH_GB_S(bandwidth_gb_s, efficiency)",
         "WEIGHTS_MEMORY_SHARE(weights_gb, device_memory_gb, devices)",
         "DEVICES_TO_HOLD(weights_gb, device_memory_gb, usable_share)",
+        "KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision)",
+        "MLA_KV_BYTES_PER_TOKEN(layers, kv_lora_rank, rope_dim, kv_precision)",
+        "DEVICE_KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision, devices)",
+        "TP_KV_BYTES_PER_TOKEN(kv_layers, kv_heads, head_dim, kv_precision, devices)",
+        "TP_MLA_KV_BYTES_PER_TOKEN(layers, kv_lora_rank, rope_dim, kv_precision, devices)",
+        "FINAL_CONTEXT_TOKENS(prompt_tokens, output_tokens)",
+        "WINDOW_KV_TOKENS(context_tokens, kv_layers, full_layers, window_tokens)",
+        "KV_CACHE_GB(kv_bytes_per_token, context_tokens, [batch = 1])",
+        "MEMORY_NEEDED_GB(weights_gb, kv_cache_gb, [overhead_gb = 0])",
+        "USABLE_MEMORY_GB(device_memory_gb, [devices = 1], [usable_share = 0.9])",
+        "KV_ROOM_GB(weights_gb, device_memory_gb, [devices = 1], [usable_share = 0.9], [overhead_gb = 0])",
+        "STREAMS_THAT_FIT(weights_gb, kv_bytes_per_token, context_tokens, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "KV_ROOM_TOKENS(weights_gb, kv_bytes_per_token, batch, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "LONGEST_CONTEXT_TOKENS(weights_gb, kv_bytes_per_token, batch, device_memory_gb, [devices = 1], "
+        "[usable_share = 0.9], [overhead_gb = 0])",
+        "LONGEST_WINDOW_CONTEXT_TOKENS(kv_room_tokens, kv_layers, full_layers, window_tokens)",
+        "DEVICES_NEEDED(memory_needed_gb, device_memory_gb, [usable_share = 0.9])",
+        "EXPERT_PARAMS_B(params_b, active_params_b, experts, active_experts)",
+        "EXPERT_SHARE_READ(experts, active_experts, [batch = 1])",
+        "PARAMS_READ_B(streamed_params_b, expert_params_b, experts, active_experts, [batch = 1])",
+        "MOE_WEIGHTS_GB(params_b, active_params_b, experts, active_experts, precision, expert_precision)",
+        "STREAMED_MOE_WEIGHTS_READ_GB(streamed_params_b, expert_params_b, experts, active_experts, precision, "
+        "expert_precision, [batch = 1])",
+        "MOE_WEIGHTS_READ_GB(params_b, active_params_b, experts, active_experts, precision, expert_precision, [batch = 1])",
+        "MEAN_CONTEXT_TOKENS(prompt_tokens, output_tokens)",
+        "STREAMED_WEIGHTS_GB(weights_gb, params_b, streamed_params_b)",
+        "KV_READ_GB(kv_bytes_per_token, kv_layers, full_layers, window_tokens, context_tokens, [batch = 1])",
+        "DECODE_MEMORY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1])",
+        "DECODE_TFLOP(active_params_b, layers, heads, head_dim, context_tokens, [batch = 1])",
+        "DECODE_COMPUTE_MS(decode_tflop, peak_tflop_s, [devices = 1], [mfu = 1])",
+        "STEP_TIME_MS(decode_memory_ms, [decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], "
+        "[step_overhead_ms = 0], [batch = 1], [stream_overhead_us = 0])",
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
+        "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
+        "[stream_overhead_us = 0])",
+        "ESTIMATED_TOKENS_PER_SEC(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
+        "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
+        "[stream_overhead_us = 0])",
+        "ESTIMATED_AGGREGATE_TOKENS_PER_SEC(estimated_tokens_per_sec, [batch = 1])",
+        "BATCH_CROSSOVER(peak_tflop_s, device_bandwidth_gb_s, precision)",
+        "PIPELINE_BANDWIDTH_GB_S(device_bandwidth_gb_s, devices, stages)",
+        "SPECULATIVE_TOKENS_PER_STEP(acceptance, draft_tokens)",
+        "SPECULATIVE_STEP_MS(step_time_ms, draft_step_ms, draft_tokens)",
+        "SPECULATIVE_TOKENS_PER_SEC(step_time_ms, draft_step_ms, acceptance, draft_tokens)",
+        "PREFILL_TOKENS(prompt_tokens, cached_tokens)",
+        "PREFILL_TFLOP(active_params_b, layers, heads, head_dim, prompt_tokens, [cached_tokens = 0])",
+        "PREFILL_TIME_S(prefill_tflop, peak_tflop_s, [devices = 1], [prefill_mfu = 1])",
+        "CACHED_TIME_TO_FIRST_TOKEN_S(prompt_tokens, cached_tokens, prefill_tokens_per_sec)",
+        "STALLED_CYCLE_S(batch, generation_time_s, time_to_first_token_s)",
+        "STALLED_REQUESTS_PER_HOUR(batch, generation_time_s, time_to_first_token_s)",
+        "UTILISATION(offered_requests_per_hour, requests_per_hour, [replicas = 1])",
+        "OFFERED_STREAMS(offered_requests_per_hour, response_time_s)",
+        "QUEUE_WAIT_S(utilisation, response_time_s, batch, [replicas = 1], [arrival_variation = 1], "
+        "[service_variation = 1])",
+        "QUEUED_TIME_TO_FIRST_TOKEN_S(queue_wait_s, time_to_first_token_s)",
         "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
@@ -53,7 +112,8 @@ def test_these_signatures_are_a_promise():
 def test_every_equation_has_its_function_and_every_figure_its_equation():
     equations = {
         function
-        for module in (speed, memory)
+        for file in pkgutil.iter_modules(formulas.__path__, "planner.formulas.")
+        for module in [importlib.import_module(file.name)]
         for _, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
     }
@@ -181,14 +241,22 @@ GOOD = {
 BAD = (0, -1, -0.5, -85, 1.2, 5, 9.5, 850, 0.5, 65, 2.5, True, False, *TEXTS)
 
 
+def good_number(rng, argument):
+    value = 16 if isinstance(argument.rule, PrecisionName) else GOOD[type(argument.rule)](rng)
+    if getattr(argument.rule, "below", None):
+        value = rng.uniform(0.1, 0.99)
+    return round(value) or 1 if getattr(argument.rule, "whole", False) else value
+
+
 def draw(rng, argument):
     chance = rng.random()
     if chance < 0.1:
         return None
     if chance < 0.25:
         return rng.choice(BAD) or None
-    value = GOOD[type(argument.rule)](rng)
-    return round(value) or 1 if getattr(argument.rule, "whole", False) else value
+    if isinstance(argument.rule, PrecisionName):
+        return GOOD[PrecisionName](rng)
+    return good_number(rng, argument)
 
 
 def write_row(sheet, row, values):
@@ -212,7 +280,7 @@ def new_workbook(path):
     return workbook
 
 
-ROWS = 150
+ROWS, GOOD_ROWS = 70, 20
 
 
 @pytest.fixture(scope="module")
@@ -228,15 +296,16 @@ def called(tmp_path_factory):
             count = len(function.arguments)
             fewest = sum(not argument.optional for argument in function.arguments)
             rows[function] = []
-            for row in range(ROWS):
-                values = [draw(rng, argument) for argument in function.arguments]
+            for row in range(ROWS + GOOD_ROWS):
+                kind = draw if row < ROWS else good_number
+                values = [kind(rng, argument) for argument in function.arguments]
                 rows[function].append(values)
                 write_row(sheet, row, values)
                 cells = [f"{letter}{row + 1}" for letter in LETTERS[:count]]
                 for used in range(fewest, count + 1):
                     sheet.write_formula(row, 10 + used, f"={function.name}({','.join(cells[:used])})")
                 bind = dict(zip(function.parameters, cells, strict=True))
-                sheet.write_formula(row, 20, "=" + plain_text(function.formula, bind))
+                sheet.write_formula(row, 30, "=" + plain_text(function.formula, bind))
     model = evaluate(path)
     found = {}
     for index, function in enumerate(ONE_BY_ONE):
@@ -248,7 +317,7 @@ def called(tmp_path_factory):
                     used: model.get_cell_value(index, row + 1, 11 + used)
                     for used in range(fewest, len(function.arguments) + 1)
                 },
-                model.get_cell_value(index, row + 1, 21),
+                model.get_cell_value(index, row + 1, 31),
             )
             for row, values in enumerate(rows[function])
         ]
@@ -281,7 +350,9 @@ def test_plain_arithmetic_gives_what_python_gives(function, called):
             if isinstance(wanted, float):
                 assert value == pytest.approx(wanted, rel=1e-9), values
                 compared += 1
-            elif min(values) <= 0:
+            elif any(
+                v < 0 or (v == 0 and not takes_zero(a.rule)) for v, a in zip(values, function.arguments, strict=True)
+            ):
                 assert value == "check inputs", values
     assert compared >= 5
 
@@ -310,6 +381,23 @@ def shown(tmp_path_factory):
         "REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)",
         "AGGREGATE_BANDWIDTH_GB_S(3350,0)",
         "TOKENS_PER_SEC(-1,-1,-1)",
+        'KV_BYTES_PER_TOKEN(80,8,128,"BF16")',
+        'STREAMS_THAT_FIT(140,KV_BYTES_PER_TOKEN(80,8,128,"fp8"),4352,80,4)',
+        "LONGEST_CONTEXT_TOKENS(140,327680,8,80,4,90%,0)",
+        "DEVICES_NEEDED(MEMORY_NEEDED_GB(141.107,KV_CACHE_GB(327680,32768,8)),80)",
+        'MOE_WEIGHTS_READ_GB(46.7,12.9,8,2,"FP16","FP16",8)',
+        "ESTIMATED_TOKENS_PER_SEC(141.107,KV_READ_GB(327680,80,80,1,32768,8),6700)",
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)",
+        'BATCH_CROSSOVER(989.5,3350,"BF16")',
+        "PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)",
+        "SPECULATIVE_TOKENS_PER_STEP(80%,4)",
+        "SPECULATIVE_TOKENS_PER_STEP(1,4)",
+        "QUEUE_WAIT_S(UTILISATION(900,1200),24,8)",
+        "MEMORY_NEEDED_GB(140,0)",
+        "MEMORY_NEEDED_GB(140,0,-1)",
+        "QUEUE_WAIT_S(UTILISATION(14400,1200),24,8)",
+        "QUEUE_WAIT_S(UTILISATION(1200,1200),24,8)",
+        "LONGEST_WINDOW_CONTEXT_TOKENS(5000,32,0,4096)",
     ]
     path = tmp_path_factory.mktemp("functions") / "single.xlsx"
     with new_workbook(path) as workbook:
@@ -342,6 +430,29 @@ def shown(tmp_path_factory):
         ),
         ("DEVICES_TO_HOLD(21.6,24,90%)", 1),
         ("DEVICES_TO_HOLD(140,80,90)", 2),
+        ('KV_BYTES_PER_TOKEN(80,8,128,"BF16")', 327_680),
+        # (288 - 140) GB / (163,840 B x 4,352) = 207.6
+        ('STREAMS_THAT_FIT(140,KV_BYTES_PER_TOKEN(80,8,128,"fp8"),4352,80,4)', 207),
+        # 148 GB / (327,680 B x 8) = 56,457.5
+        ("LONGEST_CONTEXT_TOKENS(140,327680,8,80,4,90%,0)", 56_457),
+        ("DEVICES_NEEDED(MEMORY_NEEDED_GB(141.107,KV_CACHE_GB(327680,32768,8)),80)", 4),
+        (
+            'MOE_WEIGHTS_READ_GB(46.7,12.9,8,2,"FP16","FP16",8)',
+            experts.moe_weights_read_gb(46.7, 12.9, 8, 2, 16, 16, 8),
+        ),
+        # 6,700 / (141.107 + 85.899)
+        (
+            "ESTIMATED_TOKENS_PER_SEC(141.107,KV_READ_GB(327680,80,80,1,32768,8),6700)",
+            6700 / (141.107 + 327_680 * 32_768 * 8 / 1e9),
+        ),
+        # 30 + 80 x 70 / 1,000 + 1 + 8 x 50 / 1,000
+        ("ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)", 37),
+        ('BATCH_CROSSOVER(989.5,3350,"BF16")', 989.5 / 3.35),
+        ("PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)", 280 / 989.5),
+        ("SPECULATIVE_TOKENS_PER_STEP(80%,4)", 3.3616),
+        ("SPECULATIVE_TOKENS_PER_STEP(1,4)", 5),
+        ("QUEUE_WAIT_S(UTILISATION(900,1200),24,8)", 12 * 0.75 ** (18**0.5 - 1)),
+        ("MEMORY_NEEDED_GB(140,0)", 140),
     ],
 )
 def test_calls_as_people_type_them(call, value, shown):
@@ -357,6 +468,11 @@ def test_calls_as_people_type_them(call, value, shown):
         ("TOKENS_PER_SEC(140,#REF!)", "#REF!"),
         ("REQUESTS_PER_DEVICE_PER_HOUR(1200,2.5)", "devices is 2.5; expected a whole number of at least 1"),
         ("AGGREGATE_BANDWIDTH_GB_S(3350,0)", "devices is 0; expected a whole number of at least 1"),
+        ("MEMORY_NEEDED_GB(140,0,-1)", "overhead_gb is -1; expected a number of at least 0"),
+        # what cannot be served is no percentage
+        ("QUEUE_WAIT_S(UTILISATION(14400,1200),24,8)", "utilisation is 12; expected a number above 0 and below 1"),
+        ("QUEUE_WAIT_S(UTILISATION(1200,1200),24,8)", "utilisation is 1; expected a number above 0 and below 1"),
+        ("LONGEST_WINDOW_CONTEXT_TOKENS(5000,32,0,4096)", "full_layers is 0; expected a number above 0"),
         # the first bad argument is named
         ("TOKENS_PER_SEC(-1,-1,-1)", "weights_gb is -1; expected a number above 0"),
     ],
@@ -413,6 +529,14 @@ def test_a_lambda_knows_no_other_spelling_wildcards_included(spelling, looked_up
             Number(above=0, least=1, most=9, whole=True),
             "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,IF(x>=1,IF(x<=9,(x=INT(x)),FALSE),FALSE),FALSE),FALSE),"
             "FALSE),FALSE)",
+        ),
+        (
+            Number(least=0),
+            "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>=0,TRUE,FALSE),(x=0)),FALSE),FALSE)",
+        ),
+        (
+            Number(above=0, below=1),
+            "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x<1,IF(x>0,TRUE,FALSE),FALSE),FALSE),FALSE),FALSE)",
         ),
         (Number(above=0), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,IF(x>0,TRUE,FALSE),FALSE),FALSE),FALSE)"),
         (Number(), "IF(ISNUMBER(x),IF(ABS(x)<=1E+15,IF(ABS(x)>=1E-15,TRUE,FALSE),FALSE),FALSE)"),

@@ -59,6 +59,8 @@ def test_percent_typed_as_a_number_is_meant_as_percent():
     [
         (Number(above=0), [1, 0, -1, np.inf, np.nan], [True, False, False, False, False]),
         (Number(least=1, most=9, whole=True), [1, 9, 10, 0, 2.5], [True, True, False, False, False]),
+        (Number(least=0), [0, 1e-16, -1e-16, 1, -1, np.inf, np.nan], [True, False, False, True, *[False] * 3]),
+        (Number(above=0, below=1), [0, 0.5, 0.999, 1, 12, np.nan], [False, True, True, *[False] * 3]),
         (Ratio(), [0.01, 1, 1.01, 0, -0.5], [True, True, False, False, False]),
         (PrecisionName(), [1, 64, 0.9, 65, np.nan], [True, True, False, False, False]),
     ],

@@ -12,18 +12,22 @@ import openpyxl
 import pytest
 
 from planner import catalog
+from planner.cli_functions import _EXAMPLE, example_of
 from planner.for_excel import for_excel
 from planner.functions import EXCEL_FUNCTIONS
+from planner.guards import number_of
 from planner.job import Job, run
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_excel
 
-# These two are for people to type; no result sheet calls them.
-NOT_IN_SHEETS = {
-    "DEVICES_TO_HOLD": "=DEVICES_TO_HOLD(Results!Q2,80,0.9)",
-    "SPEED_TABLE": "=SPEED_TABLE(Results!Q2,3350,0.85)",
-}
+# These are for people to type; no result sheet calls them.
+NOT_IN_SHEETS = [
+    function
+    for function in EXCEL_FUNCTIONS
+    if function.name in {"DEVICES_TO_HOLD", "SPEED_TABLE"} or function.formula.__module__ != "planner.formulas.speed"
+    if function.name != "WEIGHTS_MEMORY_SHARE"
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +36,8 @@ def book(sample, tmp_path_factory):
     path = tmp_path_factory.mktemp("agree") / "out.xlsx"
     run(Job(source=sample, output=path, pdf=None))
     model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
-    for row, formula in enumerate(NOT_IN_SHEETS.values(), 1):
-        model.set_user_input(1, 100 + row, 1, formula)
+    for row, function in enumerate(NOT_IN_SHEETS, 1):
+        model.set_user_input(1, 100 + row, 1, f"={example_of(function)[0]}")
     model.evaluate()
     return openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True), model
 
@@ -60,16 +64,19 @@ def _cell_of(book, function):
                     places = found[1].replace("$", "").split(",")
                     given = [stored[name][place].value for place in places]
                     return value, model.get_cell_value(index, cell.row, cell.column), given
-    row = 100 + list(NOT_IN_SHEETS).index(function.name) + 1
-    weights = stored["Results"]["Q2"].value
-    arguments = [weights, 80, 0.9] if function.name == "DEVICES_TO_HOLD" else [weights, 3350, 0.85]
-    return None, model.get_cell_value(1, row, 1), arguments
+    row = 100 + NOT_IN_SHEETS.index(function) + 1
+    typed = [_EXAMPLE[argument.name] for argument in function.arguments]
+    given = [
+        number_of(a.rule, text) if text[0].isdigit() else text
+        for a, text in zip(function.arguments, typed, strict=True)
+    ]
+    return None, model.get_cell_value(1, row, 1), given
 
 
 @pytest.mark.parametrize("function", EXCEL_FUNCTIONS, ids=lambda function: function.name)
 def test_every_road_gives_the_same_number(book, call_udf, function):
     stored, recalculated, given = _cell_of(book, function)
-    assert (stored is None) == (function.name in NOT_IN_SHEETS)
+    assert (stored is None) == (function in NOT_IN_SHEETS)
     numbers = [catalog.precision_bits(value) if isinstance(value, str) else value for value in given]
     python = function.formula(*numbers)
     as_com = [float(value) if isinstance(value, int | float) else value for value in given]

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from planner.cli_functions import _EXAMPLE
 from planner.for_excel import for_excel
 from planner.functions import BY_NAME, EXCEL_FUNCTIONS
 
@@ -42,7 +43,11 @@ GOOD = {
     "requests_per_hour": 1200.0, "occupancy": 0.5, "devices": 2.0, "params_b": 70.0, "precision": "FP16",
     "to_precision": 4.0, "device_bandwidth_gb_s": 3350.0, "device_memory_gb": 80.0, "usable_share": 0.9,
 }  # fmt: skip
-BITS = {"FP16": 16.0}
+GOOD = {
+    name: float(text.removesuffix("%")) / (100 if "%" in text else 1) if text[0].isdigit() else text
+    for name, text in _EXAMPLE.items()
+} | GOOD
+BITS = {"FP16": 16.0, "FP8": 8.0, "INT4": 4.0}
 
 
 @pytest.fixture(scope="module")

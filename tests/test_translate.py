@@ -55,6 +55,18 @@ def power_right_to_left(a):
     return 2**a**0.5
 
 
+def power_of_fraction(a, b):
+    return (1 - a / (a + b)) ** b * a ** (1 / b)
+
+
+def power_before_division(a, b):
+    return (a + b) ** 0.5 / b - a / b**2
+
+
+def power_of_power(a):
+    return (a**0.5) ** 3 - -(a**-1)
+
+
 def negative_constant_power(a):
     return a * NEGATIVE**2 + 2**NEGATIVE
 
@@ -103,6 +115,10 @@ def differs(a, b):
     return 1 if a != b else 0
 
 
+def safe_quotient(a, b):
+    return a / b if b > 0 else 0
+
+
 def calls(a, b, c):
     return condition(a, b) * least(c, a) + clamp(b, c)
 
@@ -125,6 +141,9 @@ ARITHMETIC = [
     left_to_right,
     division,
     power_right_to_left,
+    power_of_fraction,
+    power_before_division,
+    power_of_power,
     negative_constant_power,
     least,
     most,
@@ -137,13 +156,14 @@ ARITHMETIC = [
     at_least,
     at_most,
     differs,
+    safe_quotient,
     calls,
     swaps,
     calls_on_expressions,
 ]
 
 
-def bound(formula, texts="ABCDEF"):
+def bound(formula, texts="ABCDEFGHIJ"):
     return dict(zip(inspect.signature(formula).parameters, texts, strict=False))
 
 
@@ -158,6 +178,10 @@ def bound(formula, texts="ABCDEF"):
         (nested_minus, "(-((-A)-(-B)))"),
         (left_to_right, "(((A-B)-C)-(A-(B-C)))"),
         (division, "(((A/B)/C)+(A/(B/C)))"),
+        (power_right_to_left, "(2^(A^0.5))"),
+        (power_of_fraction, "(((1-(A/(A+B)))^B)*(A^(1/B)))"),
+        (power_before_division, "((((A+B)^0.5)/B)-(A/(B^2)))"),
+        (power_of_power, "(((A^0.5)^3)-(-(A^(-1))))"),
         (least, "IF((A<B),A,B)"),
         (most, "IF(((A-B)>(B-A)),(A-B),(B-A))"),
         (floor, "INT(A/1)"),
@@ -214,6 +238,10 @@ def loop(a):
 
 def modulo(a):
     return a % 3
+
+
+def whole_division(a, b):
+    return a // b
 
 
 def bit_operation(a):
@@ -308,6 +336,7 @@ def starred(a):
         (empty_return, "empty_return holds more than one return"),
         (loop, "loop: no Excel counterpart for (n for n in range(a))"),
         (modulo, "modulo: no Excel counterpart for a % 3"),
+        (whole_division, "whole_division: no Excel counterpart for a // b"),
         (bit_operation, "bit_operation: no Excel counterpart for a << 1"),
         (both, "both: no Excel counterpart for a and b"),
         (negation, "negation: no Excel counterpart for not a"),
@@ -354,7 +383,10 @@ def test_a_parameter_that_is_bound_to_nothing_is_refused():
 ROWS = 40
 
 
-def draw(rng):
+def draw(rng, parameter):
+    if parameter == "utilisation":
+        # At and above capacity there is no wait.
+        return rng.uniform(0.01, 0.99)
     kind = rng.randrange(4)
     if kind == 0:
         return float(rng.randint(1, 9))
@@ -371,11 +403,12 @@ def computed(tmp_path_factory):
     with xlsxwriter.Workbook(str(path)) as workbook:
         for index, formula in enumerate(formulas):
             sheet = workbook.add_worksheet(f"S{index}")
-            count = len(inspect.signature(formula).parameters)
-            rows[formula] = [tuple(draw(rng) for _ in range(count)) for _ in range(ROWS)]
+            parameters = list(inspect.signature(formula).parameters)
+            count = len(parameters)
+            rows[formula] = [tuple(draw(rng, parameter) for parameter in parameters) for _ in range(ROWS)]
             for row, arguments in enumerate(rows[formula]):
                 sheet.write_row(row, 0, arguments)
-                cells = [f"{letter}{row + 1}" for letter in "ABCDEF"]
+                cells = [f"{letter}{row + 1}" for letter in "ABCDEFGHIJ"]
                 sheet.write_formula(row, count, "=" + to_excel(formula, bound(formula, cells)))
     model = ironcalc.load_from_xlsx(str(path), "en", "UTC", "en")
     model.evaluate()
@@ -409,6 +442,11 @@ def test_arrays_broadcast_as_ranges_do():
     # weights down, bandwidths across
     found = to_array(speed.ceiling_tokens_per_sec)(np.array([[70.0], [140.0]]), np.array([[1400.0, 2800.0]]))
     assert found.tolist() == [[20, 40], [10, 20]]
+
+
+def test_a_side_that_is_not_chosen_may_fail():
+    found = to_array(safe_quotient)(np.array([6.0, 6.0]), np.array([2.0, 0.0]))
+    assert found.tolist() == [3, 0]
 
 
 def test_what_excel_cannot_say_is_refused_for_arrays_too():

@@ -20,6 +20,11 @@ GIB = 2**30
         ("prefill_tokens_per_sec", "tok/s", "rate"),
         ("inter_token_latency_ms", "ms", "time_ms"),
         ("response_time_s", "s", "time"),
+        ("layer_latency_us", "\u00b5s", "time_us"),
+        ("peak_tflop_s", "TFLOP/s", "compute"),
+        ("prefill_tflop", "TFLOP", "work"),
+        ("kv_bytes_per_token", "B/token", "size_per_token"),
+        ("speculative_tokens_per_step", "tokens/step", "tokens_per_step"),
         ("requests_per_hour", "per hour", "frequency"),
         ("requests_at_occupancy_per_hour", "per hour", "frequency"),
         ("batch", "", ""),
@@ -76,6 +81,12 @@ def test_a_rate_in_gb_per_second_is_not_taken_for_seconds():
         ("bandwidth", "MB/s", 1e-3),
         ("bandwidth", "GiB/s", GIB / 1e9),
         ("bandwidth", "TiBps", 1024**4 / 1e9),
+        ("compute", "TFLOP/s", 1),
+        ("compute", "TFLOPS", 1),
+        ("compute", "TFLOPs/s", 1),
+        ("compute", "petaFLOPS", 1e3),
+        ("compute", "PFLOP/s", 1e3),
+        ("compute", "GFLOPS", 1e-3),
         ("rate", "tok/s", 1),
         ("rate", "tokens / s", 1),
         ("rate", "Tokens per second", 1),
@@ -167,3 +178,6 @@ def test_conversion_factors():
     assert units.BITS_PER_BYTE == 8
     assert units.MS_PER_S == 1_000
     assert units.S_PER_HOUR == 60 * 60
+    assert units.US_PER_MS * units.MS_PER_S == 1_000_000
+    assert units.BYTES_PER_GB == 10**9
+    assert units.FLOP_PER_TFLOP == units.GIGA_PER_TERA * 10**9

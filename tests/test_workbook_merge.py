@@ -532,3 +532,21 @@ def test_a_part_in_an_encoding_that_nobody_knows_is_damaged(book):
     richbook.replaced(book, "xl/workbook.xml", (b'encoding="UTF-8"', b'encoding="UTF-x8"'))
     with pytest.raises(PlannerError, match="is no XML .unknown encoding"):
         in_place(book)
+
+
+def test_style_tables_that_are_empty_are_opened(tmp_path):
+    """A styles part of one tag, as some programs write it."""
+    path = tmp_path / "bare.xlsx"
+    workbook = xlsxwriter.Workbook(path)
+    sheet = workbook.add_worksheet("Scenarios")
+    for number, row in enumerate([richbook.HEADERS, *richbook.ROWS]):
+        sheet.write_row(number, 0, row)
+    workbook.close()
+    namespace = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    richbook.with_parts(path, {"xl/styles.xml": b'<?xml version="1.0"?><styleSheet xmlns="%b"/>' % namespace})
+    in_place(path)
+    first = path.read_bytes()
+    tables = [node.tag for node in XmlPart("", richbook.parts_of(path)["xl/styles.xml"]).root.children]
+    assert tables == ["numFmts", "fonts", "fills", "borders", "cellXfs", "dxfs"]
+    in_place(path)
+    assert path.read_bytes() == first

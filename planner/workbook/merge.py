@@ -17,12 +17,12 @@ from planner.workbook.names import NameTable, put_functions, refuse_signed
 from planner.workbook.package import CONTENT_TYPES, Package, links_part, marked_sheets, package_of
 from planner.workbook.results_sheet import Functions
 from planner.workbook.styles import StyleMap, merge_styles
-from planner.workbook.xml_part import RELATIONSHIPS
+from planner.workbook.xml_part import RELATIONSHIPS, XmlPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from planner.workbook.xml_part import Node, XmlPart
+    from planner.workbook.xml_part import Node
 
 # A hidden name that tells a merged copy, which a later run may write over, from the user's own workbook.
 COPY_MARK: Final = "_planner_copy"
@@ -122,7 +122,8 @@ class _Merge:
     def _keep(self, part: str, edited: XmlPart) -> None:
         data = edited.written()
         if data != edited.data:
-            self.out.changed[part] = data
+            # A part that came out as no XML is a fault of ours, which must end here and not in the user's file.
+            self.out.changed[part] = XmlPart(part, data).data
 
     def _styles(self) -> StyleMap:
         where = self.fresh.linked("styles")

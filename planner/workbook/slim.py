@@ -28,6 +28,8 @@ _SHEETS: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 MOST_CELLS: Final = 2_000_000
 _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 _ROOT: Final = re.compile(rb"<((?:[\w.-]+:)?)worksheet\b[^<>]*>")
+# A document type stands before all elements.
+_HEAD: Final = 10_000
 _STYLE: Final = re.compile(rb"\ss=[\"'](\d{1,5})[\"']")
 _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?", re.IGNORECASE)
 
@@ -65,7 +67,10 @@ def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes,
             links += _link(f"rId{number}", "worksheet", f"worksheets/sheet{number}.xml")
         strings = package.linked("sharedStrings")
         if strings:
-            made.writestr("xl/sharedStrings.xml", package.read(strings))
+            texts = package.read(strings)
+            if b"<!DOCTYPE" in texts[:_HEAD]:
+                raise PlannerError(f"{package.path}: {strings} has a document type, which no workbook needs; not read.")
+            made.writestr("xl/sharedStrings.xml", texts)
             overrides += _override("sharedStrings.xml", "sharedStrings")
             links += _link("rIdStrings", "sharedStrings", "sharedStrings.xml")
         made.writestr("xl/styles.xml", _styles(package, highest))

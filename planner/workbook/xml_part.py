@@ -67,6 +67,7 @@ class XmlPart:
     def __init__(self, where: str, data: bytes) -> None:
         self.where, self.data = where, data
         self._edits: list[tuple[int, int, bytes]] = []
+        self._appended: dict[int, tuple[Node, list[bytes]]] = {}
         self._stack: list[Node] = []
         self._root: Node | None = None
         if len(data) > _LARGEST:
@@ -148,14 +149,8 @@ class XmlPart:
 
     def append(self, node: Node, new: bytes) -> None:
         """Put elements behind the last child of a node."""
-        if not new:
-            return
-        if node.inner == node.end:
-            name = re.match(rb"<([^\s/>]+)", self.data[node.start : node.inner])
-            tag = name[1] if name else b""
-            self._edits.append((node.end - 2, node.end, b">" + new + b"</" + tag + b">"))
-        else:
-            self._edits.append((node.close, node.close, new))
+        if new:
+            self._appended.setdefault(node.start, (node, []))[1].append(new)
 
     def insert_after(self, node: Node, new: bytes) -> None:
         """Put elements behind a node."""
@@ -179,11 +174,20 @@ class XmlPart:
     def written(self) -> bytes:
         """The part's bytes with all edits in them; without edits, the very bytes that were read."""
         pieces, done = [], 0
+        edits = self._edits + [self._append_edit(node, b"".join(new)) for node, new in self._appended.values()]
         # Of several insertions at one place the first asked for stands first.
-        for start, end, new in sorted(self._edits, key=lambda edit: edit[:2]):
+        for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
             pieces += [self.data[done:start], new]
             done = end
         return b"".join([*pieces, self.data[done:]])
+
+    def _append_edit(self, node: Node, new: bytes) -> tuple[int, int, bytes]:
+        if node.inner < node.end:
+            return (node.close, node.close, new)
+        # An element of one tag is opened for what it holds from now on.
+        name = re.match(rb"<([^\s/>]+)", self.data[node.start : node.inner])
+        tag = name[1] if name else b""
+        return (node.end - 2, node.end, b">" + new + b"</" + tag + b">")
 
 
 _TAG_END: Final = re.compile(rb"[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
