@@ -283,6 +283,55 @@ def test_a_copy_that_excel_made_of_a_result_sheet_stays(book):
     assert workbook["Results Copy"]["B2"].value == "kept"
 
 
+def names_of(path, name):
+    """A name's text on each sheet that has one of this spelling, by the sheet's place."""
+    return {found.sheet: found.text for found in open_package(path).names if found.name == name}
+
+
+def test_marks_that_a_library_put_on_other_sheets_lead_to_our_sheets_all_the_same(book):
+    """openpyxl leaves out chart sheets as it counts, and so marks the sheets before ours."""
+    in_place(book)
+    openpyxl.load_workbook(book).save(book)
+    assert min(names_of(book, MARK)) == OWN.index("Lists")
+    before = richbook.parts_of(book)
+    in_place(book)
+    assert foreign(before, richbook.parts_of(book)) <= {f"xl/worksheets/sheet{n}.xml" for n in range(4, 10)} | {
+        part for part in before if re.search(r"drawing|chart|comment|sheet[4-9]", part)
+    }
+    workbook = openpyxl.load_workbook(book)
+    assert workbook.sheetnames == [*OWN, *SHEET_NAMES]
+    assert [cell.value for cell in workbook["Lists"]["A"]] == ["FP16", "INT8", "INT4"]
+    # What was astray is put right, so that the file opens in openpyxl however often it is saved there.
+    assert sorted(names_of(book, MARK)) == [*range(4, 10)]
+    assert {place: text.split("!")[0] for place, text in names_of(book, "_xlnm.Print_Titles").items()} == {
+        4: "Results", 5: "Precision", 6: "Batch", 7: "'Speed table'", 8: "Checks"
+    }  # fmt: skip
+
+
+def test_marks_of_a_library_that_took_a_sheet_away_and_let_names_stand(book):
+    in_place(book)
+    workbook = richbook.parts_of(book)["xl/workbook.xml"]
+    gone = re.search(rb'<sheet name="A chart alone"[^>]*/>', workbook)[0]
+    richbook.with_parts(book, {"xl/workbook.xml": workbook.replace(gone, b"")})
+    in_place(book)
+    assert open_package(book).workbook.root.child("sheets").children[2].get("name") == "Lists"
+    assert [sheet.name for sheet in open_package(book).sheets][3:] == list(SHEET_NAMES)
+    assert b"FP16" in richbook.parts_of(book)["xl/sharedStrings.xml"]
+    assert rate(book) == pytest.approx(20.339286, abs=5e-7)
+
+
+def test_a_sheet_renamed_by_a_library_stays_ours_though_another_bears_its_old_name(book):
+    in_place(book)
+    data = richbook.parts_of(book)["xl/workbook.xml"]
+    data = data.replace(b'<sheet name="Results"', b'<sheet name="Old"').replace(b'name="Lists"', b'name="Results"')
+    richbook.with_parts(book, {"xl/workbook.xml": data})
+    before = richbook.parts_of(book)
+    in_place(book)
+    assert [sheet.name for sheet in open_package(book).sheets][3:5] == ["Results", "Old"]
+    assert richbook.parts_of(book)["xl/worksheets/sheet3.xml"] == before["xl/worksheets/sheet3.xml"]
+    assert rate(book, "Old") == pytest.approx(20.339286, abs=5e-7)
+
+
 def test_live_formulas_in_the_merged_workbook_follow_the_users_cells(book):
     in_place(book)
     plain = book.with_name("plain.xlsx")

@@ -14,7 +14,7 @@ from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.hosts.com import excel_errors, has_com
 from planner.issues import PlannerError
-from planner.workbook.layout import MARK, address, on_sheet
+from planner.workbook.layout import MARK, address, mark_text, on_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,7 +126,7 @@ def _target(book: xlwings.Book, sheet: Sheet) -> xlwings.Sheet:
             _empty(old)
             return old
     new: xlwings.Sheet = book.sheets.add(sheet.name, after=book.sheets[len(book.sheets) - 1])
-    _mark_name(new.names.add(MARK, f'="{sheet.mark}"'), hidden=True)
+    _mark_name(new.names.add(MARK, f"={mark_text(sheet.mark, sheet.name)}"), hidden=True)
     return new
 
 

@@ -159,6 +159,17 @@ def on_sheet(sheet: str, cell: str) -> str:
     return f"{quoted_sheet(sheet)}!{cell}"
 
 
+def mark_text(mark: str, sheet: str) -> str:
+    r"""What the hidden name of a result sheet says: which sheet it is, and where it stands.
+
+    Programs that count sheets otherwise than Excel put names on other sheets; a reference stays with its own.
+
+    >>> mark_text("speed table", "Speed table")
+    'CHOOSE(1,"speed table",\'Speed table\'!$A$1)'
+    """
+    return f'CHOOSE(1,"{mark}",{on_sheet(sheet, "$A$1")})'
+
+
 def text_literal(text: str) -> str:
     """A text as a formula writes it; Excel takes at most 255 characters there."""
     limit = 255

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Final
 from planner.issues import PlannerError
 from planner.workbook.layout import MARK
 from planner.workbook.names import NameTable, put_functions, refuse_signed
-from planner.workbook.package import CONTENT_TYPES, Package, links_part, marked_sheets, package_of
+from planner.workbook.package import (
+    CONTENT_TYPES,
+    Package,
+    links_part,
+    marked_sheets,
+    marks,
+    package_of,
+    referred_sheet,
+)
 from planner.workbook.results_sheet import Functions
 from planner.workbook.styles import StyleMap, merge_styles
 from planner.workbook.xml_part import RELATIONSHIPS, XmlPart
@@ -87,16 +95,16 @@ class _Merge:
         self.last_sheet_id = max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def merged(self, functions: Functions, *, is_copy: bool) -> Merged:
-        marks = {index: mark for mark, index in marked_sheets(self.fresh).items()}
-        replaced = {mark: self.ours[mark] for mark in marks.values() if mark in self.ours}
+        brought = {index: mark for mark, index in marked_sheets(self.fresh).items()}
+        replaced = {mark: self.ours[mark] for mark in brought.values() if mark in self.ours}
         self._drop_parts_of(replaced.values())
         if replaced:
             self._drop_linked("calcChain")
         styles = self._styles()
         strings = _strings(self.fresh)
-        count = len(self.package.sheets)
+        count, placed = len(self.package.sheets), set()
         for index, sheet in enumerate(self.fresh.sheets):
-            mark = marks.get(index, "")
+            mark = brought.get(index, "")
             where = replaced.get(mark)
             if where is None:
                 part = self._free(sheet.part)
@@ -106,7 +114,9 @@ class _Merge:
                 at, part = where, self.package.sheets[where].part
                 was = self.package.read(part)
             self._put_names(index, at)
+            placed.add(at)
             self._put_part(sheet.part, part, _grafted(self.fresh.read(sheet.part), styles, strings, was))
+        self._drop_stray_names(placed)
         if functions is Functions.EMBEDDED:
             put_functions(self.names, self.package)
         self._write_types()
@@ -229,6 +239,15 @@ class _Merge:
                 self.names.put(name, brought[name].text, {"localSheetId": str(theirs), **hidden})
             else:
                 self.names.drop(name, str(theirs))
+
+    def _drop_stray_names(self, placed: set[int]) -> None:
+        """Drop names of our sheets that another program has put on sheets of the user's."""
+        ours = {at for at, _ in marks(self.package)}
+        our_names = {self.package.sheets[at].name.casefold() for at in ours}
+        for name in self.package.names:
+            astray = name.sheet is not None and name.sheet not in placed | ours
+            if astray and name.name in _SHEET_NAMES and referred_sheet(name.text) in our_names:
+                self.names.drop(name.name, str(name.sheet))
 
     def _put_part(self, source: str, part: str, data: bytes) -> None:
         """One of our parts under its new name, and all that it leads to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -193,12 +194,36 @@ def marked_sheets(package: Package) -> dict[str, int]:
 
 
 def marks(package: Package) -> list[tuple[int, str]]:
-    """Every sheet that bears planner's mark, by its place, and which of its sheets it is."""
-    return [
-        (name.sheet, name.text.strip('"'))
-        for name in package.names
-        if name.name == MARK and name.sheet is not None and name.sheet < len(package.sheets)
-    ]
+    """Every sheet that bears planner's mark, by its place, and which of its sheets it is.
+
+    A mark says by a reference which sheet it belongs to, since some programs put names on other sheets: they leave out
+    chart sheets as they count, or take a sheet away and let the names of those behind it stand.
+    """
+    names = [name for name in package.names if name.name == MARK and name.sheet is not None]
+    places = {sheet.name.casefold(): index for index, sheet in enumerate(package.sheets)}
+    worksheets = [index for index, sheet in enumerate(package.sheets) if sheet.kind == "worksheet"]
+    homes = [places.get(referred_sheet(name.text)) for name in names]
+    moved = [(name.sheet or 0, home) for name, home in zip(names, homes, strict=True) if home not in {None, name.sheet}]
+    counted = any(at < len(worksheets) and worksheets[at] == home for at, home in moved)
+    # One alone may be a sheet renamed by a program that let the reference stand, and another given its name.
+    astray = counted or len(moved) > 1
+    found = zip(homes if astray else (name.sheet for name in names), names, strict=True)
+    return sorted(
+        {(at, name.text.split('"')[1]) for at, name in found if at in worksheets and name.text.count('"') > 1}
+    )
+
+
+_REFERENCE: Final = re.compile(r"(?:'((?:[^']|'')+)'|([^\s'\"(),!$]+))!")
+
+
+def referred_sheet(text: str) -> str:
+    """The sheet that a name's first reference leads to, in small letters.
+
+    >>> referred_sheet("'Bob''s'!$1:$1"), referred_sheet("1.2")
+    ("bob's", '')
+    """
+    match = _REFERENCE.search(re.sub(r'"[^"]*"', '""', text))
+    return (match[1] or match[2]).replace("''", "'").casefold() if match else ""
 
 
 def open_package(path: Path) -> Package:

@@ -17,7 +17,7 @@ from planner.files import replacing
 from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
-from planner.workbook.layout import MARK, WRITTEN_BY, CellOut, Chart, Choice, Rule, Sheet, Style, on_sheet
+from planner.workbook.layout import MARK, WRITTEN_BY, CellOut, Chart, Choice, Rule, Sheet, Style, mark_text, on_sheet
 from planner.workbook.package import package_of
 from planner.workbook.results_sheet import Functions
 
@@ -156,7 +156,7 @@ def _write_sheet(
     for (row, column), note in sheet.notes.items():
         worksheet.write_comment(row, column, note, {"x_scale": 1.6, "y_scale": 0.8, "author": "planner"})
     if sheet.mark:
-        workbook.define_name(f"{on_sheet(sheet.name, MARK)}", f'="{sheet.mark}"')
+        workbook.define_name(f"{on_sheet(sheet.name, MARK)}", f"={mark_text(sheet.mark, sheet.name)}")
     return worksheet
 
 
