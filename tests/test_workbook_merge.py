@@ -247,7 +247,8 @@ def test_names_stand_where_the_schema_has_them(tmp_path):
     assert rate(path) == pytest.approx(20.339286, abs=5e-7)
 
 
-def test_a_workbook_without_styles_gets_ours(tmp_path):
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_workbook_without_styles_gets_ours(tmp_path, linked):
     path = tmp_path / "bare.xlsx"
     workbook = xlsxwriter.Workbook(path)
     sheet = workbook.add_worksheet("Scenarios")
@@ -255,12 +256,15 @@ def test_a_workbook_without_styles_gets_ours(tmp_path):
         sheet.write_row(number, 0, row)
     workbook.close()
     parts = richbook.parts_of(path)
-    links = re.sub(rb"<Relationship [^>]*styles\.xml\"/>", b"", parts["xl/_rels/workbook.xml.rels"])
+    links = parts["xl/_rels/workbook.xml.rels"]
+    if not linked:
+        links = re.sub(rb"<Relationship [^>]*styles\.xml\"/>", b"", links)
     types = re.sub(rb"<Override PartName=\"/xl/styles\.xml\"[^>]*/>", b"", parts["[Content_Types].xml"])
     richbook.with_parts(
         path, {"xl/styles.xml": None, "xl/_rels/workbook.xml.rels": links, "[Content_Types].xml": types}
     )
     in_place(path)
+    assert richbook.parts_of(path)["xl/_rels/workbook.xml.rels"].count(b"/styles") == 1
     assert openpyxl.load_workbook(path)["Results"].cell(2, COLUMN_OF["tokens_per_sec"] + 1).number_format == "#,##0.00"
     first = path.read_bytes()
     in_place(path)
@@ -559,6 +563,30 @@ def test_relationships_that_a_missing_part_left_behind_stay(book):
     before = richbook.parts_of(book)
     in_place(book)
     assert foreign(before, richbook.parts_of(book)) == set()
+
+
+def test_a_link_of_the_users_to_a_missing_part_is_not_filled_with_a_part_of_ours(book):
+    """Or the user's sheet would show our charts; a later run would then take them for the user's and add its own."""
+    parts = richbook.parts_of(book)
+    links = parts["xl/worksheets/_rels/sheet2.xml.rels"]
+    dangling = b"".join(
+        b'<Relationship Id="gone%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/drawing" '
+        b'Target="../drawings/drawing%d.xml"/>' % (n, n)
+        for n in (3, 4)
+    )
+    kind = b'<Override PartName="/xl/charts/chart3.xml" ContentType="text/plain"/></Types>'
+    types = parts["[Content_Types].xml"].replace(b"</Types>", kind)
+    changes = {
+        "xl/worksheets/_rels/sheet2.xml.rels": links.replace(b"</Relationships>", dangling + b"</Relationships>")
+    }
+    richbook.with_parts(book, {**changes, "[Content_Types].xml": types})
+    in_place(book)
+    first = richbook.parts_of(book)
+    assert {"xl/drawings/drawing5.xml", "xl/charts/chart3.xml"} <= first.keys()
+    assert {"xl/drawings/drawing3.xml", "xl/drawings/drawing4.xml"}.isdisjoint(first)
+    assert b"text/plain" not in first["[Content_Types].xml"]
+    in_place(book)
+    assert richbook.parts_of(book) == first
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import posixpath
 import re
@@ -87,7 +88,7 @@ class _Merge:
         self.names = NameTable(self.book)
         self.out = Merged()
         self.ours = marked_sheets(package)
-        self.used = {part.casefold() for part in package.parts}
+        self.used = {part.casefold() for part in package.parts} | _led_to(package)
         self.link_ids = {node.get("Id") for node in self.links.root.children}
         listed = self.book.root.child("sheets")
         numbers = [node.get("sheetId") for node in listed.children] if listed else []
@@ -147,6 +148,10 @@ class _Merge:
         # Under any other name than this one openpyxl does not find it.
         part, theirs = "xl/styles.xml", self.fresh.xml(where)
         found = merge_styles(ours, theirs)
+        for link in self.package.links(self.package.workbook_part):
+            if link.kind == "styles":
+                # The part that it leads to is missing, and what it led to is ours from now on.
+                self.links.replace(self._link_node(link.id), b"")
         self.out.changed[part], self.out.types[part] = theirs.written(), _STYLES
         self._link("styles", part)
         return found
@@ -200,8 +205,10 @@ class _Merge:
         for link in self.package.links(self.package.workbook_part):
             if part and link.kind == kind:
                 self._drop(part)
-                node = next(n for n in self.links.root.all("Relationship") if n.get("Id") == link.id)
-                self.links.replace(node, b"")
+                self.links.replace(self._link_node(link.id), b"")
+
+    def _link_node(self, link_id: str) -> Node:
+        return next(node for node in self.links.root.all("Relationship") if node.get("Id") == link_id)
 
     def _link(self, kind: str, part: str) -> str:
         """A new relationship of the workbook; gives its id."""
@@ -274,12 +281,17 @@ class _Merge:
     def _write_types(self) -> None:
         """Content types: of parts that come new, and no longer of those that go."""
         stays = {part.casefold() for part in self.out.changed}
+        kinds = {part.casefold(): kind for part, kind in self.out.types.items()}
         known: set[str] = set()
         for node in self.types.root.all("Override"):
             part = node.get("PartName").lstrip("/").casefold()
-            known.add(part)
             if part in self.out.dropped - stays:
                 self.types.replace(node, b"")
+                continue
+            known.add(part)
+            # Types of parts that are gone may have been left behind.
+            if part in kinds:
+                self.types.set(node, "ContentType", kinds[part])
         defaults = {
             node.get("Extension").casefold(): node.get("ContentType") for node in self.types.root.all("Default")
         }
@@ -291,6 +303,16 @@ class _Merge:
             self.types.append(self.types.root, self.types.element("Override", attributes))
         self._keep(CONTENT_TYPES, self.types)
         self.out.dropped -= stays
+
+
+def _led_to(package: Package) -> set[str]:
+    """The parts that any part leads to, whether they are there or missing."""
+    found: set[str] = set()
+    for part in package.parts:
+        # Relationships that nothing needs may be damaged.
+        with contextlib.suppress(PlannerError):
+            found |= {link.target.casefold() for link in package.links(part) if not link.external}
+    return found
 
 
 def _fingerprint(checksums: dict[str, int], workbook_part: str) -> str:
