@@ -611,6 +611,46 @@ def test_a_part_in_an_encoding_that_nobody_knows_is_damaged(book):
         in_place(book)
 
 
+def table_sizes(path):
+    root = XmlPart("", richbook.parts_of(path)["xl/styles.xml"]).root
+    return {node.tag: len(node.children) for node in root.children if node.tag != "colors"}
+
+
+def test_style_tables_do_not_grow_however_often_a_library_saves_the_workbook(book):
+    """openpyxl writes what a look is made of in an order of its own, and formats of its own ids where it can."""
+    in_place(book)
+    sizes = []
+    for _ in range(3):
+        openpyxl.load_workbook(book).save(book)
+        in_place(book)
+        sizes.append(table_sizes(book))
+    assert sizes[0] == sizes[1] == sizes[2]
+    assert rate(book) == pytest.approx(20.339286, abs=5e-7)
+
+
+def test_number_formats_take_ids_that_nothing_else_bears(book):
+    """A conditional look may bring a format of an id that the table of formats does not list."""
+    look = b'<dxf><numFmt numFmtId="165" formatCode="yyyy"/></dxf>'
+    formats = b'<numFmts count="1"><numFmt numFmtId="4294967295" formatCode="0.0000"/></numFmts>'
+    data = richbook.parts_of(book)["xl/styles.xml"].replace(b"</dxfs>", look + b"</dxfs>")
+    data = data.replace(b"<fonts", formats + b"<fonts", 1)
+    richbook.with_parts(book, {"xl/styles.xml": data})
+    in_place(book)
+    table = XmlPart("", richbook.parts_of(book)["xl/styles.xml"]).root.child("numFmts")
+    assert [node.get("numFmtId") for node in table.children] == ["4294967295", "164", "166"]
+    assert openpyxl.load_workbook(book)["Results"].cell(2, COLUMN_OF["tokens_per_sec"] + 1).number_format == "#,##0.00"
+
+
+def test_formats_lean_on_no_named_style_where_there_is_none(book, validate_or_none):
+    data = re.sub(
+        rb"<cellStyleXfs.*</cellStyleXfs>|<cellStyles.*</cellStyles>", b"", richbook.parts_of(book)["xl/styles.xml"]
+    )
+    richbook.with_parts(book, {"xl/styles.xml": re.sub(rb' xfId="\d+"', b"", data)})
+    in_place(book)
+    assert b"xfId" not in richbook.parts_of(book)["xl/styles.xml"]
+    assert validate_or_none(book) == []
+
+
 def test_style_tables_that_are_empty_are_opened(tmp_path):
     """A styles part of one tag, as some programs write it."""
     path = tmp_path / "bare.xlsx"
