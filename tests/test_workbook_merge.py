@@ -324,16 +324,31 @@ def test_marks_of_a_library_that_took_a_sheet_away_and_let_names_stand(book):
     assert rate(book) == pytest.approx(20.339286, abs=5e-7)
 
 
-def test_a_sheet_renamed_by_a_library_stays_ours_though_another_bears_its_old_name(book):
+def rename(path, *pairs):
+    """Sheets under other names, as a library renames them that lets the names stand."""
+    pairs = [(b'<sheet name="%b"' % old, b'<sheet name="%b"' % new) for old, new in pairs]
+    richbook.replaced(path, "xl/workbook.xml", *pairs)
+
+
+def test_a_sheet_renamed_by_a_library_stays_ours(book):
     in_place(book)
-    data = richbook.parts_of(book)["xl/workbook.xml"]
-    data = data.replace(b'<sheet name="Results"', b'<sheet name="Old"').replace(b'name="Lists"', b'name="Results"')
-    richbook.with_parts(book, {"xl/workbook.xml": data})
-    before = richbook.parts_of(book)
+    rename(book, (b"Results", b"Old"))
     in_place(book)
-    assert [sheet.name for sheet in open_package(book).sheets][3:5] == ["Results", "Old"]
-    assert richbook.parts_of(book)["xl/worksheets/sheet3.xml"] == before["xl/worksheets/sheet3.xml"]
+    assert [sheet.name for sheet in open_package(book).sheets] == [*OWN, "Old", *SHEET_NAMES[1:]]
     assert rate(book, "Old") == pytest.approx(20.339286, abs=5e-7)
+
+
+def test_where_a_mark_is_of_one_sheet_and_leads_to_another_neither_is_written_over(book):
+    in_place(book)
+    rename(book, (b"Results", b"Old"), (b"Lists", b"Results"))
+    before = richbook.parts_of(book)
+    for _ in range(2):
+        in_place(book)
+        names = [sheet.name for sheet in open_package(book).sheets]
+        assert names == [*OWN[:3], "Results", "Old", *SHEET_NAMES[1:], "Results (planner)"]
+    after = richbook.parts_of(book)
+    assert all(after[part] == before[part] for part in ("xl/worksheets/sheet3.xml", "xl/worksheets/sheet4.xml"))
+    assert rate(book, "Results (planner)") == pytest.approx(20.339286, abs=5e-7)
 
 
 def test_live_formulas_in_the_merged_workbook_follow_the_users_cells(book):

@@ -199,18 +199,23 @@ def marks(package: Package) -> list[tuple[int, str]]:
     A mark says by a reference which sheet it belongs to, since some programs put names on other sheets: they leave out
     chart sheets as they count, or take a sheet away and let the names of those behind it stand.
     """
-    names = [name for name in package.names if name.name == MARK and name.sheet is not None]
     places = {sheet.name.casefold(): index for index, sheet in enumerate(package.sheets)}
     worksheets = [index for index, sheet in enumerate(package.sheets) if sheet.kind == "worksheet"]
-    homes = [places.get(referred_sheet(name.text)) for name in names]
-    moved = [(name.sheet or 0, home) for name, home in zip(names, homes, strict=True) if home not in {None, name.sheet}]
+    read = [
+        (name.sheet, places.get(referred_sheet(name.text)), name.text.split('"')[1])
+        for name in package.names
+        if name.name == MARK and name.sheet is not None and name.text.count('"') > 1
+    ]
+    # A reference to no sheet at all is one that a program let stand when it renamed the sheet.
+    moved = [(at, home) for at, home, _ in read if home not in {None, at}]
     counted = any(at < len(worksheets) and worksheets[at] == home for at, home in moved)
-    # One alone may be a sheet renamed by a program that let the reference stand, and another given its name.
-    astray = counted or len(moved) > 1
-    found = zip(homes if astray else (name.sheet for name in names), names, strict=True)
-    return sorted(
-        {(at, name.text.split('"')[1]) for at, name in found if at in worksheets and name.text.count('"') > 1}
-    )
+    found: list[tuple[int | None, str]]
+    if counted or len(moved) > 1:
+        found = [(home, mark) for _, home, mark in read]
+    else:
+        # One alone may as well be a sheet renamed like that, and another given its name: neither is taken for ours.
+        found = [(at, mark) for at, home, mark in read if (at, home) not in moved]
+    return sorted({(at, mark) for at, mark in found if at is not None and at in worksheets})
 
 
 _REFERENCE: Final = re.compile(r"(?:'((?:[^']|'')+)'|([^\s'\"(),!$]+))!")
