@@ -666,6 +666,58 @@ def test_formats_lean_on_no_named_style_where_there_is_none(book, validate_or_no
     assert validate_or_none(book) == []
 
 
+def test_a_result_sheet_keeps_the_name_by_which_macros_know_it(book):
+    in_place(book)
+    sheet = "xl/worksheets/sheet4.xml"
+    richbook.replaced(book, sheet, (b"<sheetPr>", b"<sheetPr filterMode='1' codeName='Sheet7'>"))
+    in_place(book)
+    root = XmlPart("", richbook.parts_of(book)[sheet]).root
+    assert root.child("sheetPr").attributes == {"codeName": "Sheet7"}
+
+
+@pytest.mark.parametrize("kind", ["table", "pivotTable", "slicer"])
+def test_what_others_refer_to_on_a_result_sheet_is_not_taken_away(book, kind):
+    """Formulas and slicers elsewhere would lead to nothing, and Excel would mend the file by dropping them."""
+    in_place(book)
+    links = "xl/worksheets/_rels/sheet4.xml.rels"
+    relationships = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    link = f'<Relationship Id="mine" Type="{relationships}/{kind}" Target="../mine.xml"/></Relationships>'
+    richbook.replaced(book, links, (b"</Relationships>", link.encode()))
+    richbook.with_parts(book, {"xl/mine.xml": b"<mine/>"})
+    before = book.read_bytes()
+    with pytest.raises(PlannerError, match=r"has a (pivot )?\w+ on its sheet 'Results', which planner would replace"):
+        in_place(book)
+    assert book.read_bytes() == before
+
+
+def test_a_sheet_id_that_is_the_highest_leaves_lower_ones(book, validate_or_none):
+    richbook.replaced(book, "xl/workbook.xml", (b'sheetId="4"', b'sheetId="65534"'))
+    in_place(book)
+    ids = [node.get("sheetId") for node in open_package(book).workbook.root.child("sheets").children]
+    assert ids == ["1", "2", "3", "65534", "4", "5", "6", "7", "8", "9"]
+    assert validate_or_none(book) == []
+
+
+def test_a_list_of_views_that_is_empty_gets_the_one_that_our_sheets_refer_to(book):
+    data = richbook.parts_of(book)["xl/workbook.xml"]
+    richbook.with_parts(book, {"xl/workbook.xml": re.sub(rb"<workbookView [^>]*/>", b"", data)})
+    in_place(book)
+    assert [node.tag for node in open_package(book).workbook.root.child("bookViews").children] == ["workbookView"]
+
+
+def test_a_table_of_a_functions_name_is_found_wherever_it_stands(book):
+    """No name may be spelt like a table, and no folder says where tables are."""
+    parts = richbook.parts_of(book)
+    links, types = "xl/worksheets/_rels/sheet2.xml.rels", "[Content_Types].xml"
+    changes = {name: parts[name].replace(b"tables/table1.xml", b"data/list.xml") for name in (links, types)}
+    table = parts["xl/tables/table1.xml"].replace(b'displayName="Sales"', b"displayName = 'Weights_GB'")
+    richbook.with_parts(book, {**changes, "xl/tables/table1.xml": None, "xl/data/list.xml": table})
+    in_place(book)
+    names = {name.name for name in open_package(book).names}
+    assert "TOKENS_PER_SEC" in names
+    assert "WEIGHTS_GB" not in names
+
+
 def test_style_tables_that_are_empty_are_opened(tmp_path):
     """A styles part of one tag, as some programs write it."""
     path = tmp_path / "bare.xlsx"

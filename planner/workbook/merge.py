@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 COPY_MARK: Final = "_planner_copy"
 # Names that a result sheet brings along: they are ours to replace on our sheets.
 _SHEET_NAMES: Final = (MARK, "_xlnm.Print_Titles", "_xlnm._FilterDatabase")
+# Excel takes no higher number of a sheet.
+_HIGHEST_SHEET_ID: Final = 65_534
+# What people put on a sheet and other sheets refer to by name.
+_REFERRED_TO: Final = {
+    "table": "a table",
+    "pivotTable": "a pivot table",
+    "slicer": "a slicer",
+    "timeline": "a timeline",
+}
 _LINKS: Final = "application/vnd.openxmlformats-package.relationships+xml"
 _STYLES: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
 
@@ -67,6 +76,14 @@ def refuse_unmergeable(package: Package) -> None:
         raise PlannerError(
             f"{package.path} is a shared workbook with a record of changes; end the sharing in Excel and save it."
         )
+    for index in marked_sheets(package).values():
+        sheet = package.sheets[index]
+        held = [_REFERRED_TO[link.kind] for link in package.links(sheet.part) if link.kind in _REFERRED_TO]
+        if held:
+            raise PlannerError(
+                f"{package.path} has {held[0]} on its sheet '{sheet.name}', which planner would replace; move it to "
+                f"a sheet of your own{', or turn it into a range' if held[0] == 'a table' else ''}."
+            )
     package.verify()
 
 
@@ -93,7 +110,7 @@ class _Merge:
         listed = self.book.root.child("sheets")
         numbers = [node.get("sheetId") for node in listed.children] if listed else []
         self.listed_any = False
-        self.last_sheet_id = max((int(number) for number in numbers if number.isdecimal()), default=0)
+        self.sheet_ids = {int(number) for number in numbers if number.isdecimal()}
 
     def merged(self, functions: Functions, *, is_copy: bool) -> Merged:
         brought = {index: mark for mark, index in marked_sheets(self.fresh).items()}
@@ -225,15 +242,21 @@ class _Merge:
         listed = self.book.root.child("sheets")
         if listed is None:  # pragma: no cover  reading the sheets has refused such a workbook
             raise PlannerError(f"{self.package.path} lists no sheets.")
-        if self.book.root.child("bookViews") is None and not self.listed_any:
+        views = self.book.root.child("bookViews")
+        if (views is None or not views.children) and not self.listed_any:
             # Our sheets' views refer to the workbook's first view, which a bare workbook lacks.
-            view = self.book.element("workbookView", {}).decode()
-            self.book.insert_before(listed, self.book.element("bookViews", {}, view))
+            view = self.book.element("workbookView", {})
+            if views is None:
+                self.book.insert_before(listed, self.book.element("bookViews", {}, view.decode()))
+            else:
+                self.book.append(views, view)
         self.listed_any = True
-        self.last_sheet_id += 1
+        highest = max(self.sheet_ids, default=0)
+        number = highest + 1 if highest < _HIGHEST_SHEET_ID else min({*range(1, _HIGHEST_SHEET_ID)} - self.sheet_ids)
+        self.sheet_ids.add(number)
         prefix = self.book.prefix_of(RELATIONSHIPS)
         declared = {} if prefix else {"xmlns:r": RELATIONSHIPS}
-        attributes = {"name": name, "sheetId": str(self.last_sheet_id), **declared}
+        attributes = {"name": name, "sheetId": str(number), **declared}
         attributes[f"{prefix or 'r:'}id"] = self._link("worksheet", part)
         self.book.append(listed, self.book.element("sheet", attributes))
 
@@ -372,6 +395,7 @@ _CELL: Final = re.compile(
 _STYLED: Final = re.compile(rb'(<(?:row|col) [^>]*?\b(?:s|style)=")(\d+)(")')
 _LOOK: Final = re.compile(rb'(<cfRule [^>]*?\bdxfId=")(\d+)(")')
 _SELECTED: Final = b' tabSelected="1"'
+_CODE_NAME: Final = re.compile(rb"<(?:[\w.-]+:)?sheetPr\b[^<>]*?(\scodeName=(?:\"[^\"<>]*\"|'[^'<>]*'))")
 
 
 def _grafted(data: bytes, styles: StyleMap, strings: list[bytes], was: bytes) -> bytes:
@@ -395,5 +419,9 @@ def _grafted(data: bytes, styles: StyleMap, strings: list[bytes], was: bytes) ->
 
     data = _CELL.sub(cell, data)
     data = _LOOK.sub(look, _STYLED.sub(styled, data))
+    code_name = _CODE_NAME.search(was)
+    if code_name:
+        # By it a macro project knows the sheet's module; without it every run would leave one more module behind.
+        data = data.replace(b"<sheetPr", b"<sheetPr" + code_name[1], 1)
     # A second selected sheet would take part in every edit of the first.
     return data if _SELECTED in was else data.replace(_SELECTED, b"")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from planner.workbook.package import Package
     from planner.workbook.xml_part import Node, XmlPart
 
-_TABLE_NAME: Final = re.compile(rb'\bdisplayName="([^"]*)"')
+_TABLE_NAME: Final = re.compile(rb"\bdisplayName\s*=\s*(\"|')(.*?)\1")
 # In a workbook part the names stand behind these and before all else.
 _BEFORE_NAMES: Final = frozenset(
     {"fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups"}
@@ -132,9 +132,12 @@ def refuse_signed(package: Package) -> None:
 
 def table_names(package: Package) -> set[str]:
     """The names of the workbook's tables, which Excel lets no other name share."""
-    parts = [part for part in package.parts if part.startswith("xl/tables/") and part.endswith(".xml")]
+    parts = {link.target for sheet in package.sheets for link in package.links(sheet.part) if link.kind == "table"}
     return {
-        name.decode("utf-8", "replace").casefold() for part in parts for name in _TABLE_NAME.findall(package.read(part))
+        name.decode("utf-8", "replace").casefold()
+        for part in parts
+        if part in package
+        for _, name in _TABLE_NAME.findall(package.read(part))
     }
 
 
