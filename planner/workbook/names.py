@@ -5,6 +5,7 @@ Also puts the functions into a workbook of the user's, where nothing but the nam
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from dataclasses import dataclass, field, replace
@@ -132,7 +133,11 @@ def refuse_signed(package: Package) -> None:
 
 def table_names(package: Package) -> set[str]:
     """The names of the workbook's tables, which Excel lets no other name share."""
-    parts = {link.target for sheet in package.sheets for link in package.links(sheet.part) if link.kind == "table"}
+    parts: set[str] = set()
+    for sheet in package.sheets:
+        # Relationships that are damaged lead to no table.
+        with contextlib.suppress(PlannerError):
+            parts |= {link.target for link in package.links(sheet.part) if link.kind == "table"}
     return {
         name.decode("utf-8", "replace").casefold()
         for part in parts
