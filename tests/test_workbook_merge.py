@@ -620,6 +620,23 @@ def test_ids_that_are_no_ids_do_no_harm(book, part, old, new):
     assert b"20.339285" in richbook.parts_of(book)["xl/worksheets/sheet4.xml"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_a_workbook_in_utf_16_is_read_and_extended(book, encoding):
+    """As Excel for phones wrote it, with a mark of the order of bytes, and as libraries do without one."""
+    parts = {name: data for name, data in richbook.parts_of(book).items() if data[:5] == b"<?xml"}
+    richbook.with_parts(
+        book, {name: data.decode().replace('"UTF-8"', '"UTF-16"', 1).encode(encoding) for name, data in parts.items()}
+    )
+    before = richbook.parts_of(book)
+    in_place(book)
+    assert foreign(before, richbook.parts_of(book)) == set()
+    assert richbook.parts_of(book)["xl/workbook.xml"].startswith(b'<?xml version="1.0" encoding="UTF-8"')
+    first = book.read_bytes()
+    in_place(book)
+    assert book.read_bytes() == first
+    assert rate(book) == pytest.approx(20.339286, abs=5e-7)
+
+
 def test_a_part_in_an_encoding_that_nobody_knows_is_damaged(book):
     richbook.replaced(book, "xl/workbook.xml", (b'encoding="UTF-8"', b'encoding="UTF-x8"'))
     with pytest.raises(PlannerError, match="is no XML .unknown encoding"):

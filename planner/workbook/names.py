@@ -18,6 +18,7 @@ from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
 from planner.workbook.package import open_package, same_file
 from planner.workbook.repack import write_package
+from planner.workbook.xml_part import in_utf8
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +143,7 @@ def table_names(package: Package) -> set[str]:
         name.decode("utf-8", "replace").casefold()
         for part in parts
         if part in package
-        for _, name in _TABLE_NAME.findall(package.read(part))
+        for _, name in _TABLE_NAME.findall(in_utf8(package.read(part)))
     }
 
 

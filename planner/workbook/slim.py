@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import quoteattr
 
 from planner.issues import PlannerError
+from planner.workbook.xml_part import in_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -67,7 +68,7 @@ def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes,
             links += _link(f"rId{number}", "worksheet", f"worksheets/sheet{number}.xml")
         strings = package.linked("sharedStrings")
         if strings:
-            texts = package.read(strings)
+            texts = in_utf8(package.read(strings))
             if b"<!DOCTYPE" in texts[:_HEAD]:
                 raise PlannerError(f"{package.path}: {strings} has a document type, which no workbook needs; not read.")
             made.writestr("xl/sharedStrings.xml", texts)
@@ -140,9 +141,7 @@ def _styles(package: Package, highest: int) -> str:
 
 def _cells(package: Package, name: str, part: str) -> tuple[bytes, list[Merge]]:
     """A sheet's filled cells as a sheet of its own, and its merged areas."""
-    data = package.read(part)
-    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        data = re.sub(r"^\s*<\?xml[^>]*\?>", "", data.decode("utf-16", "replace")).encode()
+    data = in_utf8(package.read(part))
     root = _ROOT.search(data)
     if root is None:
         raise PlannerError(f"{package.path} is damaged: the part of its sheet '{name}' is no worksheet.")

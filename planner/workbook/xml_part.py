@@ -61,10 +61,12 @@ class Node:
 class XmlPart:
     """A part's elements and where each stands in its bytes, and the edits asked for so far.
 
-    Raises PlannerError where the part is no XML, has a document type, or is not in UTF-8.
+    A part in UTF-16, as Excel for phones wrote it, is taken as if it were in UTF-8, and so written where it changes.
+    Raises PlannerError where the part is no XML, has a document type, or is in any other encoding.
     """
 
     def __init__(self, where: str, data: bytes) -> None:
+        data = in_utf8(data)
         self.where, self.data = where, data
         self._edits: list[tuple[int, int, bytes]] = []
         self._appended: dict[int, tuple[Node, list[bytes]]] = {}
@@ -188,6 +190,17 @@ class XmlPart:
         name = re.match(rb"<([^\s/>]+)", self.data[node.start : node.inner])
         tag = name[1] if name else b""
         return (node.end - 2, node.end, b">" + new + b"</" + tag + b">")
+
+
+_UTF_16: Final = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+_ENCODING: Final = re.compile(r"^(\s*<\?xml[^<>]*?\sencoding\s*=\s*)(\"[^\"]*\"|'[^']*')")
+
+
+def in_utf8(data: bytes) -> bytes:
+    """XML in UTF-8 that was in UTF-16; any other as it is."""
+    if data[:2] not in _UTF_16:
+        return data
+    return _ENCODING.sub(r'\1"UTF-8"', data.decode(_UTF_16[data[:2]], "replace")).encode("utf-8", "replace")
 
 
 _TAG_END: Final = re.compile(rb"[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
