@@ -287,6 +287,44 @@ def test_a_copy_that_excel_made_of_a_result_sheet_stays(book):
     assert workbook["Results Copy"]["B2"].value == "kept"
 
 
+@pytest.mark.parametrize(
+    ("original", "copied"),
+    [("Results", "Results (2)"), ("Results", "Archive"), ("Mine", "Mine (2)"), ("Mine", "Archive")],
+)
+def test_a_copy_that_excel_put_before_the_result_sheet_stays_too(book, original, copied):
+    """Move or Copy puts the copy first unless told otherwise; its sheet has the highest id."""
+    in_place(book)
+    parts = richbook.parts_of(book)
+    data = parts["xl/workbook.xml"].replace(b'name="Results"', b'name="%b"' % original.encode())
+    data = data.replace(b"Results!", original.encode() + b"!")
+    data = re.sub(rb'localSheetId="(\d+)"', lambda m: b'localSheetId="%d"' % (int(m[1]) + 1), data)
+    sheet = f'<sheets><sheet name="{copied}" sheetId="90" r:id="copy"/>'
+    mark = (
+        f'<definedNames><definedName name="{MARK}" localSheetId="0">CHOOSE(1,"results",\'{copied}\'!$A$1)</definedName>'
+    )
+    data = data.replace(b"<sheets>", sheet.encode()).replace(b"<definedNames>", mark.encode())
+    links = parts["xl/_rels/workbook.xml.rels"]
+    link = re.search(rb'<Relationship [^>]*worksheets/sheet4\.xml"/>', links)[0]
+    link = re.sub(rb' Id="\w+"', b' Id="copy"', link).replace(b"sheet4", b"sheet90")
+    kind = re.search(rb"<Override [^>]*worksheets/sheet4\.xml[^>]*/>", parts["[Content_Types].xml"])[0]
+    mine = parts["xl/worksheets/sheet4.xml"].replace(b'<legacyDrawing r:id="rId1"/>', b"")
+    richbook.with_parts(
+        book,
+        {
+            "xl/workbook.xml": data,
+            "xl/worksheets/sheet90.xml": mine,
+            "xl/_rels/workbook.xml.rels": links.replace(b"</Relationships>", link + b"</Relationships>"),
+            "[Content_Types].xml": parts["[Content_Types].xml"].replace(
+                b"</Types>", kind.replace(b"sheet4", b"sheet90") + b"</Types>"
+            ),
+        },
+    )
+    in_place(book)
+    after = richbook.parts_of(book)
+    assert after["xl/worksheets/sheet90.xml"] == mine
+    assert [sheet.name for sheet in open_package(book).sheets] == [copied, *OWN, original, *SHEET_NAMES[1:]]
+
+
 def names_of(path, name):
     """A name's text on each sheet that has one of this spelling, by the sheet's place."""
     return {found.sheet: found.text for found in open_package(path).names if found.name == name}

@@ -126,7 +126,7 @@ class Package:
                 continue
             if link is None or link.target not in self:
                 raise PlannerError(f"{self.path} is damaged: its sheet '{node.get('name')}' is missing.")
-            found.append(PackageSheet(node.get("name"), link.target, link.kind))
+            found.append(PackageSheet(node.get("name"), link.target, link.kind, _whole(node.get("sheetId")) or 0))
         if not found:
             raise PlannerError(f"{self.path} has no sheets; {HOW_TO_CONVERT}.")
         return tuple(found)
@@ -160,11 +160,12 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class PackageSheet:
-    """A sheet: its name, its part, and its kind (``worksheet``, ``chartsheet``, ``dialogsheet``, macro sheets)."""
+    """A sheet: its name, its part, its kind (``worksheet``, ``chartsheet``, ``dialogsheet``, macro sheets), its id."""
 
     name: str
     part: str
     kind: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +186,17 @@ def _whole(text: str) -> int | None:
 def marked_sheets(package: Package) -> dict[str, int]:
     """The sheets that bear planner's mark: which of its sheets each is, and its place.
 
-    A copy that Excel made of such a sheet bears the mark as well; the first is the one to replace.
+    A copy that Excel made of such a sheet bears the mark as well, and stands before it as often as behind it. It is
+    told by its name, ``Results (2)``, or, where people have given names, by its id, which is higher.
     """
+
+    def likely(index: int, mark: str) -> tuple[bool, bool, int, int]:
+        sheet = package.sheets[index]
+        ours = re.fullmatch(re.escape(mark) + r"( \(planner( \d+)?\))?", sheet.name.casefold())
+        return (not ours, bool(re.search(r" \(\d+\)$", sheet.name)), sheet.number, index)
+
     found: dict[str, int] = {}
-    for index, mark in sorted(marks(package)):
+    for index, mark in sorted(marks(package), key=lambda marked: likely(*marked)):
         found.setdefault(mark, index)
     return found
 
