@@ -92,6 +92,9 @@ HARMLESS = {
     "a column format over all columns": lambda: sheet(GOOD, '<cols><col min="1" max="16384" width="9" style="1"/></cols>'),
     "a filled last cell": lambda: sheet(GOOD + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
     "a style that is not there": lambda: sheet(GOOD.replace('<c r="D2">', '<c r="D2" s="0">')),
+    "heights and styles that are no numbers": lambda: sheet(
+        GOOD.replace('<row r="2">', '<row r="2" ht="tall" hidden="0">').replace('<c r="D2"', '<c r="D2" s=""')
+    ),
     "rows and cells without references": lambda: sheet(re.sub(r' r="\w+"', "", GOOD)),
     "extensions that nobody knows": lambda: sheet(GOOD, after='<extLst><ext uri="{0}"><a xmlns="x"/></ext></extLst>'),
 }  # fmt: skip

@@ -165,7 +165,11 @@ def _filled(data: bytes, prefix: bytes) -> bytes:
     tag = re.escape(prefix)
     blank_cell = rb"<%bc(?:\s[^<>]*)?(?:/>|>\s*(?:<%bv\s*/>|<%bv></%bv>)?\s*</%bc>)" % ((tag,) * 5)
     blank_row = rb"<%brow(?:\s[^<>]*)?(?:/>|>\s*</%brow>)" % (tag, tag)
-    return re.sub(blank_row, b"", re.sub(blank_cell, b"", data))
+    data = re.sub(blank_row, b"", re.sub(blank_cell, b"", data))
+    # Heights of rows that are no numbers and styles of cells that are none, at which openpyxl stops and Excel does not.
+    if b" ht=" in data:
+        data = re.sub(rb"(<%brow\b[^<>]*?)\sht=(?:\"[^\"]*\"|'[^']*')" % tag, rb"\1", data)
+    return re.sub(rb"(<%bc\b[^<>]*?)\ss=\"\"" % tag, rb"\1", data) if b' s=""' in data else data
 
 
 def _merges(data: bytes, prefix: bytes) -> list[Merge]:
