@@ -692,6 +692,7 @@ def test_style_tables_do_not_grow_however_often_a_library_saves_the_workbook(boo
     sizes = []
     for _ in range(3):
         openpyxl.load_workbook(book).save(book)
+        richbook.replaced(book, "xl/styles.xml", (b'<b val="1"', b'<b val="true"'))
         in_place(book)
         sizes.append(table_sizes(book))
     assert sizes[0] == sizes[1] == sizes[2]
