@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path  # noqa: TC003
 
 import ironcalc
 import openpyxl
+import pypdf
 import pytest
+from hypothesis import settings
 
+from planner.report.render import PdfUnavailableError, load_weasyprint
 from planner.resources import folder
+
+# No test depends on the width of the terminal that runs it; those of a width set it.
+os.environ.pop("COLUMNS", None)
+
+# Examples of a property: few in each run of the tests, many under `make properties`. The times are those of a busy machine.
+settings.register_profile("few", max_examples=50, deadline=2000)
+settings.register_profile("many", max_examples=3000, deadline=2000)
+settings.load_profile("few")
+
+
+def unmeasured(function):
+    """The same function, run without the trace function that measures coverage and that makes it many times slower."""
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        tracing = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.settrace(tracing)
+
+    return wrapped
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pages_are_not_measured():
+    """What makes and reads pages has hardly a line of planner's in it, and takes twice the time where it is measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        slow = [(pypdf.PageObject, "extract_text")]
+        with contextlib.suppress(PdfUnavailableError):
+            weasyprint = load_weasyprint()
+            slow += [(weasyprint.HTML, "render"), (weasyprint.HTML, "write_pdf"), (weasyprint.Document, "write_pdf")]
+        for owner, name in slow:
+            patch.setattr(owner, name, unmeasured(getattr(owner, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -258,7 +258,15 @@ def test_a_speed_table_from_two_columns(call):
     assert call("SPEED_TABLE", weights, bandwidths) == [[10.0, 20.0, 30.0], [40.0, 80.0, 120.0]]
 
 
-@pytest.mark.parametrize("empty", [None, "", fake_excel.Values(None), fake_excel.Values("")], ids=repr)
+EMPTIES = {
+    "None": None,
+    "''": "",
+    "a blank cell": fake_excel.Values(None),
+    "a cell of an empty text": fake_excel.Values(""),
+}
+
+
+@pytest.mark.parametrize("empty", EMPTIES.values(), ids=EMPTIES)
 def test_an_empty_required_argument_gives_empty_and_an_empty_optional_one_its_default(call, function, empty):
     for index, argument in enumerate(function.arguments):
         given = good(function)

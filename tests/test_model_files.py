@@ -381,7 +381,11 @@ def test_a_damaged_gguf_is_one_line(tmp_path, data, said):
     assert said in str(caught.value)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=max(150, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
 def test_whatever_the_bytes_the_worst_is_one_line(tmp_path, data):
     whole = bytearray(gguf(LLAMA, TENSORS))

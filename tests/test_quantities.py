@@ -93,6 +93,7 @@ def test_a_text_with_one_reading(text, value, unit):
         ("528 +550", (528, 550), "", "a sum"),
         ("100 or 200", (100, 200), "", "several numbers"),
         ("2 x 3350", (2, 3350), "", "several numbers"),
+        ("2x3350", (2, 3350), "", "several numbers"),
         ("2*3350", (2, 3350), "", "several numbers"),
         ("1/2", (1, 2), "", "several numbers"),
         ("10^3", (10, 3), "", "several numbers"),

@@ -1,12 +1,15 @@
 """The report as a PDF: what its pages say and hold, that it is the same each time, and what stops it."""
 
 import datetime as dt
+import functools
 import io
 import logging
 import random
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -107,7 +110,9 @@ def make(study, folder, **options):
     return path
 
 
+@functools.cache
 def pages_of(path):
+    """The texts of a report's pages; a file is read once, since no test writes its report a second time."""
     return [page.extract_text() for page in pypdf.PdfReader(path).pages]
 
 
@@ -118,6 +123,28 @@ def plain(text):
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory):
     return make(study_of([scenario()]), tmp_path_factory.mktemp("worked"), command="planner run scenarios.xlsx")
+
+
+@pytest.fixture(scope="module")
+def blank():
+    """WeasyPrint's pages for a study without scenarios."""
+    made = []
+    write = weasyprint.HTML.write_pdf
+
+    def keep(*args, **options):
+        made.append(write(*args, **options))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(weasyprint.HTML, "write_pdf", keep)
+        make(study_of([]), Path(folder))
+    return made[0]
+
+
+@pytest.fixture
+def made_before(blank, monkeypatch):
+    """Pages laid out before stand in for new ones: for tests of the file, whatever its pages hold."""
+    monkeypatch.setattr(weasyprint.HTML, "write_pdf", lambda *args, **options: blank)
 
 
 @pytest.fixture(scope="module")
@@ -383,11 +410,13 @@ def test_an_unknown_paper_stops_the_report(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("made_before")
 def test_a_missing_folder_stops_the_report(tmp_path):
     with pytest.raises(PlannerError, match="Cannot write"):
         make(study_of([]), tmp_path / "no such folder")
 
 
+@pytest.mark.usefixtures("made_before")
 def test_the_old_report_stays_where_the_new_one_cannot_be_written(tmp_path, monkeypatch):
     path = tmp_path / "report.pdf"
     old = b"%PDF-1.7 old" + PDF_MARK
@@ -403,6 +432,7 @@ def test_the_old_report_stays_where_the_new_one_cannot_be_written(tmp_path, monk
     assert [file.name for file in tmp_path.iterdir()] == ["report.pdf"]
 
 
+@pytest.mark.usefixtures("made_before")
 def test_a_pdf_of_somebody_elses_is_not_written_over_unasked(tmp_path):
     path = tmp_path / "thesis.pdf"
     path.write_bytes(b"%PDF-1.7 thesis")
@@ -416,6 +446,7 @@ def test_a_pdf_of_somebody_elses_is_not_written_over_unasked(tmp_path):
     assert pypdf.PdfReader(path).pages
 
 
+@pytest.mark.usefixtures("made_before")
 def test_progress_is_told(tmp_path):
     told = []
     make(study_of([]), tmp_path, progress=told.append)

@@ -21,19 +21,27 @@ from planner.files import replacing
 pytestmark = pytest.mark.filterwarnings("ignore:.*not supported and will be removed:UserWarning")
 
 KILLS = 100
-# Writes the file over and over, as a run does at its end: a large temporary file, then one step to its place.
+# For each line that it is sent, a new process that writes the file over and over, as a run does at its end: a large
+# temporary file, then one step to its place. It says the process's number, and after its death what it died of.
 WRITER = """
-import sys
+import os, signal, sys
 from pathlib import Path
 from planner.files import replacing
 target, old, new = map(Path, sys.argv[1:])
 pair = [old.read_bytes(), new.read_bytes()]
-print("ready", flush=True)
-turn = 0
-while True:
-    with replacing(target) as write:
-        write.temporary.write_bytes(pair[turn % 2])
-    turn += 1
+for _ in sys.stdin:
+    child = os.fork()
+    if child:
+        print(-os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    # An end of its own, should nobody kill it.
+    signal.alarm(60)
+    print(os.getpid(), flush=True)
+    turn = 0
+    while True:
+        with replacing(target) as write:
+            write.temporary.write_bytes(pair[turn % 2])
+        turn += 1
 """
 
 
@@ -61,16 +69,16 @@ def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
     shutil.copy(old, target)
     whole = {old.read_bytes(), new.read_bytes()}
     dice = random.Random(4)
-    for _ in range(KILLS):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, target, old, new], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        assert writer.stdout.readline() == b"ready\n"
-        time.sleep(dice.uniform(0, 0.04))
-        writer.kill()
-        writer.wait()
-        writer.stdout.close()
-        assert target.read_bytes() in whole
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, target, old, new], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
+        for _ in range(KILLS):
+            print("write", file=writer.stdin, flush=True)
+            child = int(writer.stdout.readline())
+            time.sleep(dice.uniform(0, 0.04))
+            os.kill(child, signal.SIGKILL)
+            assert int(writer.stdout.readline()) == signal.SIGKILL
+            assert target.read_bytes() in whole
 
 
 def test_a_killed_run_leaves_the_workbook_as_it_was_or_with_its_results(book):
