@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 PANGO := libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0
 # The floors of the model, each line of which a test must reach.
-CORE := planner/units.py,planner/quantities.py,planner/catalog/*,planner/model_files/*,planner/issues.py,planner/columns.py,planner/formulas/*,planner/plan/*,planner/translate.py,planner/guards.py,planner/functions.py,planner/for_excel.py,planner/headers.py,planner/table.py
+CORE := planner/units.py,planner/quantities.py,planner/catalog/*,planner/model_files/*,planner/issues.py,planner/columns.py,planner/formulas/*,planner/plan/*,planner/translate.py,planner/guards.py,planner/functions.py,planner/for_excel.py,planner/headers.py,planner/cells.py,planner/library_*.py,planner/table.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz properties corpora pango clean
+.PHONY: help demo test check bench fuzz properties corpora accuracy pango clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ properties: $(VENV)/.tested ## every property on 3,000 examples, where `make tes
 
 corpora: $(VENV)/.tested ## merge into every workbook of a folder (DIR=...), compare all parts
 	$(BIN)/python tests/corpora/corpora.py $(DIR) --validate $(or $(VALIDATE),0)
+
+accuracy: $(VENV)/.tested ## hold the estimate against measurements that its constants have not seen (WRITE=1: fit them anew)
+	$(BIN)/python tests/accuracy/accuracy.py $(if $(WRITE),--write)
 
 clean: ## remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from planner.issues import Issue, PlannerError, Severity
     from planner.job import plan_workbook, write_results
+    from planner.plan.bulk import evaluate_columns, evaluate_many
     from planner.plan.evaluate import evaluate
     from planner.plan.scenario import Result, Scenario
     from planner.plan.study import Options, Study, study_of
@@ -35,6 +36,8 @@ _HOMES = {
     "Severity": "planner.issues",
     "Study": "planner.plan.study",
     "evaluate": "planner.plan.evaluate",
+    "evaluate_columns": "planner.plan.bulk",
+    "evaluate_many": "planner.plan.bulk",
     "plan_workbook": "planner.job",
     "read_scenarios": "planner.workbook.read",
     "render_report": "planner.report.render",
@@ -53,6 +56,8 @@ __all__ = [
     "Study",
     "__version__",
     "evaluate",
+    "evaluate_columns",
+    "evaluate_many",
     "plan_workbook",
     "read_scenarios",
     "render_report",

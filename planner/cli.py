@@ -1,4 +1,7 @@
-"""The commands: run, check, new, functions, catalog, live. Each loads only what it needs, so that --help answers."""
+"""The commands: run, check, new, functions, catalog, accuracy, calibrate, live.
+
+Each loads only what it needs, so that --help answers.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import __version__
+from planner.cli_accuracy import accuracy, calibrate
 from planner.cli_catalog import catalog
 from planner.cli_functions import functions
+from planner.cli_load import load
 from planner.issues import PlannerError, Severity
 from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted, study_as_json
 
@@ -30,6 +35,7 @@ Examples:
   planner check scenarios.xlsx             issues only, nothing written
   planner functions call TOKENS_PER_SEC 140 3350 85%
   planner catalog devices "h100 sxm"
+  planner calibrate measured.xlsx          efficiencies from your own measured rates
 """
 
 
@@ -203,7 +209,7 @@ Examples:
 """
 )
 @click.argument("workbook", type=click.Path(path_type=Path))
-@click.option("--sample", is_flag=True, help="Eight scenarios to look at instead of one to type over.")
+@click.option("--sample", is_flag=True, help="Nine scenarios to look at instead of one to type over.")
 @click.option("--force", is_flag=True, help="Write over a file that is there already.")
 def new(workbook: Path, sample: bool, force: bool) -> None:
     """Write a starter workbook to fill in.
@@ -222,6 +228,9 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
 main.add_command(functions)
 main.add_command(catalog)
+main.add_command(accuracy)
+main.add_command(calibrate)
+main.add_command(load)
 
 
 @main.command(

@@ -93,6 +93,30 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice(Text):
+    """One of a few words; ``words`` are each choice's own word and what it is called."""
+
+    words: tuple[tuple[str, str], ...] = ()
+
+    def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
+        """The choice's own word, whichever of its two names was typed."""
+        text = Text.read(self, column, unit, typed).value
+        known = {name.casefold(): word for word, called in self.words for name in (word, called)}
+        if text.casefold() not in known:
+            raise BadValueError(f"{column.label} is {echo(text)}", self.accepted)
+        return Understood(known[text.casefold()], plain=known[text.casefold()] == typed.value)
+
+
+def choice(words: Mapping[str, str]) -> Choice:
+    """The rule of a column that takes one of a few words.
+
+    >>> choice({"full": "Full", "capped": "Capped"}).accepted
+    'one of Full, Capped'
+    """
+    return Choice(f"one of {', '.join(words.values())}", tuple(words.items()))
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A number within limits. ``likely`` is the range in which a unit settles what a separator means."""
 
@@ -120,20 +144,19 @@ class Number:
 
     def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
         """The number in the column's own unit."""
-        wanted = self.wanted(unit)
         if isinstance(typed.value, str):
-            value, note = self._read_text(column, unit, typed, wanted)
+            value, note = self._read_text(column, unit, typed, self.wanted(unit))
             plain = False
         else:
             if typed.percent and typed.value:
-                raise BadValueError(f"{column.label} is {typed.value * 100:g}%, a percentage", wanted)
+                raise BadValueError(f"{column.label} is {typed.value * 100:g}%, a percentage", self.wanted(unit))
             value, note = float(typed.value) * typed.header_factor, ""
             plain = typed.header_factor == 1.0
         if self.whole and math.isfinite(value) and abs(value - round(value)) < _NEARLY_WHOLE:
             # What a formula leaves of 8 after a division is 8.
             plain = plain and value.is_integer()
             value = float(round(value))
-        self._check(column, value, unit, wanted)
+        self._check(column, value, unit)
         scaled = not plain and not isinstance(typed.value, str) and not self.whole
         return Understood(value, plain, note, f"{{0}}*{typed.header_factor!r}" if scaled else "")
 
@@ -141,7 +164,7 @@ class Number:
         """The accepted values with their unit."""
         return f"{self.accepted} ({unit.symbol})" if unit.symbol else self.accepted
 
-    def _check(self, column: Column, value: float, unit: units.Unit, wanted: str) -> None:
+    def _check(self, column: Column, value: float, unit: units.Unit) -> None:
         low = (self.above is not None and value <= self.above) or (self.least is not None and value < self.least)
         high = (self.below is not None and value >= self.below) or (self.most is not None and value > self.most)
         if low or high or not math.isfinite(value) or (self.whole and value % 1):
@@ -149,12 +172,12 @@ class Number:
             # 8.000000000000002 is shown as it is: 'Batch is 8' would say nothing.
             if self.whole and value % 1 and "." not in shown:
                 shown = repr(value)
-            raise BadValueError(f"{column.label} is {shown} {unit.symbol}".strip(), wanted)
+            raise BadValueError(f"{column.label} is {shown} {unit.symbol}".strip(), self.wanted(unit))
         # A thousand times the likely range is a slip of the unit, such as parameters that are not in billions.
         largest = self.likely[1] * 1_000 if self.likely else LARGEST
         if value and not SMALLEST <= abs(value) <= largest:
             raise BadValueError(
-                f"{column.label} is {value:g} {unit.symbol}".strip() + ", beyond any real figure", wanted
+                f"{column.label} is {value:g} {unit.symbol}".strip() + ", beyond any real figure", self.wanted(unit)
             )
 
     def _read_text(self, column: Column, unit: units.Unit, typed: Typed, wanted: str) -> tuple[float, str]:
@@ -283,6 +306,8 @@ class Column:
     aliases: tuple[str, ...] = ()
     default: Any = None
     decimals: int | None = None
+    # Whether it stands in the starter workbook; the others are for those who know that they need them.
+    common: bool = False
 
 
 def read_value(name: str, column: Column, typed: Typed) -> Understood:
@@ -295,7 +320,6 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
     0.85
     """
     value = typed.value
-    wanted = column.rule.accepted
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         # A whole number of hundreds of digits is no float; it is refused like any infinite one.
         typed = dataclasses.replace(typed, value=math.inf if value > 0 else -math.inf)
@@ -304,13 +328,13 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
     if isinstance(value, bool):
         if isinstance(column.rule, Text):
             return Understood(str(value).upper())
-        raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", wanted)
+        raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", column.rule.accepted)
     if isinstance(value, dt.date | dt.time | dt.timedelta):
-        raise BadValueError(f"{column.label} is a date or time ({value})", wanted)
+        raise BadValueError(f"{column.label} is a date or time ({value})", column.rule.accepted)
     if isinstance(value, Decimal):
         typed = dataclasses.replace(typed, value=float(value))
     elif not isinstance(value, str | int | float):
-        raise BadValueError(f"{column.label} is a {type(value).__name__}", wanted)
+        raise BadValueError(f"{column.label} is a {type(value).__name__}", column.rule.accepted)
     return column.rule.read(column, units.unit_of(name), typed)
 
 
@@ -361,6 +385,20 @@ def rounded(value: float, decimals: int) -> str:
         return str(value)
     exact = Decimal(f"{value:.15g}")
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,f}"
+
+
+def span(low: float, high: float, dash: str = "\u2013") -> str:
+    """A range with the digits that it deserves.
+
+    >>> span(23.986, 37.925, "-"), span(1.04, 1.39, "-"), span(8.2, 12.9, "-")
+    ('24-38', '1.0-1.4', '8-13')
+    """
+    places = next((places for places, least in enumerate(_SPANS) if high >= least), len(_SPANS))
+    return f"{rounded(low, places)}{dash}{rounded(high, places)}"
+
+
+# From these upper ends on no, one and two decimals do.
+_SPANS: Final = (10.0, 1.0, 0.1)
 
 
 def as_percent(ratio: float, decimals: int = 0) -> str:

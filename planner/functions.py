@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner import columns, guards
-from planner.formulas import estimate, experts, memory, prefill, queueing, speed
-from planner.plan.evaluate import parameters_of
+from planner.formulas import cost, estimate, experts, memory, prefill, queueing, speed
+from planner.plan.limits import USABLE_MEMORY_SHARE
+from planner.plan.recipes import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
 from planner.translate import to_excel
 
@@ -72,7 +73,7 @@ _OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
         "efficiency": 1,
         "batch": 1,
         "devices": 1,
-        "usable_share": 0.9,
+        "usable_share": USABLE_MEMORY_SHARE,
         "overhead_gb": 0,
         "mfu": 1,
         "cached_tokens": 0,
@@ -87,6 +88,8 @@ _OPTIONAL: Final[Mapping[str, float]] = MappingProxyType(
         "layer_latency_us": 0,
         "step_overhead_ms": 0,
         "stream_overhead_us": 0,
+        # A twelfth of 8,760.
+        "hours_per_month": 730,
     }
 )
 # Excel names of parameters that read better as what a person would type there.
@@ -133,6 +136,14 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "expert_params_b": _NONE_OR_MORE,
         "kv_read_gb": _NONE_OR_MORE,
         "heads": _NONE_OR_MORE,
+        "layers": _NONE_OR_MORE,
+        "stall_ms": _NONE_OR_MORE,
+        "added_compute_ms": _NONE_OR_MORE,
+        "prefill_s": _NONE_OR_MORE,
+        "shared_prefill_s": _NONE_OR_MORE,
+        "kv_bytes_per_token": _NONE_OR_MORE,
+        "stall_mfu": columns.Ratio(),
+        "fetch_efficiency": columns.Ratio(),
         "decode_compute_ms": _NONE_OR_MORE,
         "layer_latency_us": _NONE_OR_MORE,
         "step_overhead_ms": _NONE_OR_MORE,
@@ -141,6 +152,26 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "arrival_variation": _NONE_OR_MORE,
         "service_variation": _NONE_OR_MORE,
         "queue_wait_s": _NONE_OR_MORE,
+        # Never assumed: a cost per token at full load all year is nobody's cost.
+        "busy_share": columns.Ratio(),
+        "pue": columns.Number(least=1),
+        "peak_to_average": columns.Number(least=1),
+        "headroom": _NONE_OR_MORE,
+        **dict.fromkeys(
+            (
+                "residual_cost",
+                "running_cost_month",
+                "running_cost_h",
+                "energy_cost_h",
+                "depreciation_cost_h",
+                "tariff_cost_kwh",
+                "cache_write_tokens",
+                "input_cost_m",
+                "cached_cost_m",
+                "cache_write_cost_m",
+            ),
+            _NONE_OR_MORE,
+        ),
         "draft_tokens": _NONE_OR_MORE,
         "draft_step_ms": _NONE_OR_MORE,
     }
@@ -204,15 +235,35 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("MOE_WEIGHTS_GB", experts.moe_weights_gb),
     _function("STREAMED_MOE_WEIGHTS_READ_GB", experts.streamed_moe_weights_read_gb, "batch"),
     _function("MOE_WEIGHTS_READ_GB", experts.moe_weights_read_gb, "batch"),
+    _function("MOE_READ_GB", experts.moe_read_gb, "batch"),
     _function("MEAN_CONTEXT_TOKENS", estimate.mean_context_tokens),
     _function("STREAMED_WEIGHTS_GB", estimate.streamed_weights_gb),
     _function("KV_READ_GB", estimate.kv_read_gb, "batch"),
     _function("DECODE_MEMORY_MS", estimate.decode_memory_ms, "efficiency"),
-    _function("DECODE_TFLOP", estimate.decode_tflop, "batch"),
+    # A sheet leaves attention out by zeros.
+    _function("DECODE_TFLOP", estimate.decode_tflop, "batch", head_dim=_NONE_OR_MORE, context_tokens=_NONE_OR_MORE),
     _function("DECODE_COMPUTE_MS", estimate.decode_compute_ms, "devices", "mfu"),
-    _function("STEP_TIME_MS", estimate.step_time_ms, *_LATENCIES),
-    _function("ESTIMATED_INTER_TOKEN_LATENCY_MS", estimate.estimated_inter_token_latency_ms, "efficiency", *_LATENCIES),
-    _function("ESTIMATED_TOKENS_PER_SEC", estimate.estimated_tokens_per_sec, "efficiency", *_LATENCIES),
+    _function("ADDED_COMPUTE_MS", estimate.added_compute_ms, "devices", "mfu", batch=columns.Number(least=1)),
+    _function("STEP_OVERHEAD_MS", estimate.step_overhead_ms),
+    _function("STEP_TIME_MS", estimate.step_time_ms, *_LATENCIES, batch=columns.Number(least=1)),
+    _function("STEP_TOKENS_PER_SEC", estimate.step_tokens_per_sec),
+    _function("RANGED_TOKENS_PER_SEC", estimate.ranged_tokens_per_sec),
+    _function("READ_CEILING_TOKENS_PER_SEC", estimate.read_ceiling_tokens_per_sec),
+    _function(
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS",
+        estimate.estimated_inter_token_latency_ms,
+        "efficiency",
+        *_LATENCIES,
+        batch=columns.Number(least=1),
+    ),
+    _function(
+        "ESTIMATED_TOKENS_PER_SEC",
+        estimate.estimated_tokens_per_sec,
+        "efficiency",
+        *_LATENCIES,
+        batch=columns.Number(least=1),
+    ),
+    _function("ESTIMATED_RESPONSE_TIME_S", estimate.estimated_response_time_s),
     _function("ESTIMATED_AGGREGATE_TOKENS_PER_SEC", estimate.estimated_aggregate_tokens_per_sec, "batch"),
     _function("BATCH_CROSSOVER", estimate.batch_crossover),
     _function("PIPELINE_BANDWIDTH_GB_S", estimate.pipeline_bandwidth_gb_s),
@@ -220,15 +271,37 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("SPECULATIVE_STEP_MS", estimate.speculative_step_ms),
     _function("SPECULATIVE_TOKENS_PER_SEC", estimate.speculative_tokens_per_sec),
     _function("PREFILL_TOKENS", prefill.prefill_tokens),
-    _function("PREFILL_TFLOP", prefill.prefill_tflop, "cached_tokens"),
+    _function("PREFILL_TFLOP", prefill.prefill_tflop, "cached_tokens", head_dim=_NONE_OR_MORE),
     _function("PREFILL_TIME_S", prefill.prefill_time_s, "devices", "prefill_mfu"),
+    _function("ESTIMATED_PREFILL_S", prefill.estimated_prefill_s),
     _function("CACHED_TIME_TO_FIRST_TOKEN_S", prefill.cached_time_to_first_token_s),
+    _function("SHARED_PREFILL_S", prefill.shared_prefill_s),
+    _function("STALL_MS", prefill.stall_ms),
     _function("STALLED_CYCLE_S", prefill.stalled_cycle_s),
     _function("STALLED_REQUESTS_PER_HOUR", prefill.stalled_requests_per_hour),
     _function("UTILISATION", queueing.utilisation, "replicas"),
     _function("OFFERED_STREAMS", queueing.offered_streams),
     _function("QUEUE_WAIT_S", queueing.queue_wait_s, "replicas", "arrival_variation", "service_variation"),
     _function("QUEUED_TIME_TO_FIRST_TOKEN_S", queueing.queued_time_to_first_token_s),
+    _function("RENTED_COST_H", cost.rented_cost_h, "devices"),
+    _function("DEPRECIATION_COST_H", cost.depreciation_cost_h),
+    _function("ENERGY_COST_H", cost.energy_cost_h),
+    _function("MONTHLY_AS_COST_H", cost.monthly_as_cost_h, "hours_per_month"),
+    _function("OWNED_COST_H", cost.owned_cost_h),
+    _function("MONTHLY_COST", cost.monthly_cost, "hours_per_month"),
+    _function("IDLE_COST_H", cost.idle_cost_h),
+    _function("MONTHLY_CAPACITY_M_TOKENS", cost.monthly_capacity_m_tokens),
+    _function("COST_PER_M_TOKENS", cost.cost_per_m_tokens),
+    _function("COST_PER_REQUEST", cost.cost_per_request),
+    _function("API_REQUEST_COST", cost.api_request_cost),
+    _function("BLENDED_COST_M", cost.blended_cost_m),
+    _function("API_COST_PER_M_OUTPUT", cost.api_cost_per_m_output),
+    _function("BREAK_EVEN_M_TOKENS", cost.break_even_m_tokens),
+    _function("BREAK_EVEN_SHARE", cost.break_even_share),
+    _function("CACHE_SAVING_COST", cost.cache_saving_cost),
+    _function("CONVERTED_COST", cost.converted_cost),
+    _function("PEAK_REQUESTS_PER_HOUR", cost.peak_requests_per_hour),
+    _function("DEVICES_FOR_LOAD", cost.devices_for_load),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),
@@ -317,7 +390,11 @@ def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
     >>> plain_text(speed.ceiling_tokens_per_sec, {"weights_gb": "F5", "bandwidth_gb_s": "J5"})
     'IF(OR(F5="",J5=""),"",IF(COUNT(F5,J5)<2,"check inputs",IF(MIN(F5,J5)<=0,"check inputs",(J5/F5))))'
     """
-    rules = {p: a.rule for a, p in zip(BY_FORMULA[formula].arguments, parameters_of(formula), strict=True)}
+    declared = zip(BY_FORMULA[formula].arguments, parameters_of(formula), strict=True)
+    # A number that stands in place of a cell is neither empty nor wrong.
+    rules = {parameter: argument.rule for argument, parameter in declared if not _is_number(bind[parameter])}
+    if not rules:
+        return to_excel(formula, bind)
     meant, wrong = dict(bind), []
     for parameter, rule in rules.items():
         cell = bind[parameter]
@@ -336,3 +413,11 @@ def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
         text = f'IF({test},"{CHECK_INPUTS}",{text})'
     blank = ",".join(f'{bind[parameter]}=""' for parameter in rules)
     return f'IF(OR({blank}),"",{text})'
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

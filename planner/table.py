@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import BadValueError, Text, Typed, Understood, echo, read_value
-from planner.headers import Cell, Grid, Header, HeaderCell, column_letters, find_header, header_again, with_units
+from planner.cells import is_blank, place_of, understand
+from planner.columns import BadValueError, echo
+from planner.headers import Cell, Grid, Header, column_letters, find_header, header_again, with_units
 from planner.issues import Issue, PlannerError, Severity
+from planner.library_sheets import library_header, read_library
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
@@ -17,10 +19,11 @@ from planner.plan.study import Entry, Origin, Skipped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from planner.plan.fill import Library
+
 PREFERRED_SHEET: Final = "Scenarios"
 _MOST_NAMED: Final = 8
 _FEWEST_WORDS: Final = 3
-_AS_BLANK: Final = frozenset({"-", "\u2013", "\u2014", "n/a"})
 # Which absent column explains a field that a row lacks.
 _WANT: Final = MappingProxyType(
     {"weights_gb": "weights_gb", "precision": "weights_gb", "device_bandwidth_gb_s": "device_bandwidth_gb_s"}
@@ -47,13 +50,17 @@ class ScenarioTable:
 def read_table(grids: Iterable[Grid], sheet: str = "") -> ScenarioTable:
     """The scenario table of a workbook: the named sheet, else `Scenarios`, else the best-fitting header row.
 
+    Blanks are filled from the sheets `Devices` and `Models` among the grids, then from the catalogue.
     Raises PlannerError where no sheet has a header row that fits.
     """
-    grid, header, others = _choose([grid for grid in grids if not grid.ours], sheet)
-    reader = _Reader(grid, header)
+    theirs = [grid for grid in grids if not grid.ours]
+    grid, header, others = _choose(theirs, sheet)
+    own = read_library([other for other in theirs if other is not grid])
+    reader = _Reader(grid, header, own.library)
     if others:
         reader.say_others(others)
-    return reader.table()
+    table = reader.table()
+    return replace(table, issues=own.issues + table.issues)
 
 
 def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:
@@ -63,7 +70,9 @@ def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:
     if sheet and not named:
         raise PlannerError(f"No sheet named '{sheet}'; the workbook has {', '.join(grid.name for grid in grids)}.")
     # A sheet asked for by name is read or refused; no other one takes its place.
-    for candidates in (named,) if sheet else (named, grids):
+    # The user's own devices and models name columns of a scenario's too; such a sheet is read as one when asked for.
+    scenarios = [grid for grid in grids if not library_header(grid)]
+    for candidates in (named,) if sheet else (named, scenarios, grids):
         scored = [(len(header.cells), grid, header) for grid in candidates if (header := find_header(grid))]
         if scored:
             most, grid, header = max(scored, key=lambda item: item[0])
@@ -87,8 +96,8 @@ _TOTALS: Final = re.compile(
 class _Reader:
     """Reads the rows below a header, and below any further header that stands among them."""
 
-    def __init__(self, grid: Grid, header: Header) -> None:
-        self.grid, self.header = grid, header
+    def __init__(self, grid: Grid, header: Header, library: Library) -> None:
+        self.grid, self.header, self.library = grid, header, library
         self.issues: list[Issue] = []
         self.entries: list[Entry] = []
         self.skipped: list[Skipped] = []
@@ -165,16 +174,17 @@ class _Reader:
         self.issues += row.issues
         if row.heading:
             return
-        resolution = resolve(Scenario(**row.values), frozenset(row.refused))
-        # A column that is absent altogether is said once, at the header, not again at every row.
-        self.issues += [
-            row.origin.locate(issue)
-            for issue in resolution.issues
-            if not (issue.code == "missing" and _WANT[issue.field] in self.unnamed)
-        ]
-        if row.refused or resolution.issues:
+        resolution = resolve(Scenario(**row.values), frozenset(row.refused), self.library)
+        if row.refused or not resolution.ok:
+            # A column that is absent altogether is said once, at the header, not again at every row.
+            self.issues += [
+                row.origin.locate(issue)
+                for issue in resolution.issues
+                if not (issue.code == "missing" and _WANT[issue.field] in self.unnamed)
+            ]
             self.skipped.append(Skipped(name, row.origin))
             return
+        # What is to be known of a row that runs comes with its result.
         self.entries.append(Entry(resolution, row.origin))
         if name in self.first_at:
             self.issues.append(
@@ -213,7 +223,7 @@ def _absent_columns(grid: Grid, header: Header) -> list[Issue]:
     """Inputs for which the sheet has no column at all."""
     have = set(header.cells)
     lacking = []
-    if "weights_gb" not in have and not {"params_b", "precision"} <= have:
+    if not have & {"weights_gb", "model"} and not {"params_b", "precision"} <= have:
         lacking.append(
             (
                 "weights_gb",
@@ -221,7 +231,7 @@ def _absent_columns(grid: Grid, header: Header) -> list[Issue]:
                 f"{header_of('weights_gb')}, or {header_of('params_b')} and {header_of('precision')}",
             )
         )
-    if not have & {"device_bandwidth_gb_s", "bandwidth_gb_s"}:
+    if not have & {"device_bandwidth_gb_s", "bandwidth_gb_s", "device"}:
         either = f"{header_of('device_bandwidth_gb_s')} or {header_of('bandwidth_gb_s')}"
         lacking.append(("device_bandwidth_gb_s", "bandwidth", either))
     return [
@@ -250,10 +260,10 @@ class _Row:
         plain, links = set(), {}
         for name, head in header.cells.items():
             cell = grid.rows[row].get(head.column)
-            if cell is None or _is_blank(cell):
+            if cell is None or is_blank(cell):
                 continue
             try:
-                understood = _understand(name, cell, head)
+                understood = understand(name, COLUMNS[name], cell, head)
             except BadValueError as bad:
                 self.refused.add(name)
                 self.issues.append(self.said(name, Severity.ERROR, bad.code, bad.problem, bad.accepted))
@@ -282,9 +292,7 @@ class _Row:
     def cell_of(self, name: str) -> str:
         head = self.header.cells.get(name)
         first = min(cell.column for cell in self.header.cells.values())
-        column = head.column if head else first
-        cell = self.grid.rows[self.row].get(column)
-        return cell.at if cell is not None and cell.at else f"{column_letters(column)}{self.row}"
+        return place_of(self.grid, self.row, head.column if head else first)
 
     def said(self, name: str, severity: Severity, code: str, problem: str, accepted: str = "") -> Issue:
         return Issue(
@@ -301,26 +309,3 @@ class _Row:
 
 def _is_words(cell: Cell | None) -> bool:
     return cell is not None and isinstance(cell.value, str) and not any(c.isdigit() for c in cell.value)
-
-
-def _is_blank(cell: Cell) -> bool:
-    if cell.value is None:
-        return not cell.formula
-    return isinstance(cell.value, str) and (not cell.value.strip() or cell.value.strip().casefold() in _AS_BLANK)
-
-
-def _understand(name: str, cell: Cell, head: HeaderCell) -> Understood:
-    column = COLUMNS[name]
-    if cell.value is None:
-        raise BadValueError(
-            f"{column.label} is a formula without a stored value",
-            "a value; save the workbook in Excel, type the value, or use --recalculate",
-            "no-value",
-        )
-    if cell.error and isinstance(column.rule, Text):
-        return Understood(str(cell.value), note=f"{column.label} is {cell.value}, an error of the workbook")
-    if cell.error:
-        raise BadValueError(
-            f"{column.label} is {cell.value}, an error of the workbook", column.rule.accepted, "cell-error"
-        )
-    return read_value(name, column, Typed(cell.value, cell.percent, head.factor))

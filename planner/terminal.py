@@ -20,17 +20,19 @@ from planner import __version__
 from planner.issues import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from planner.issues import Issue
     from planner.job import Job, Outcome
-    from planner.plan.study import Study
+    from planner.plan.scenario import Result
+    from planner.plan.study import Case, Study
 
 _MOST_ROWS_SHOWN = 40
 _FLAGS_WIDTH = 11
 _PIPED_WIDTH = 110
 _NAME_WIDTH = 28
 _SHORTEST_NAME = 10
+_NAME_BESIDE_ESTIMATE = 24
 _LONGEST_NAME = 100
 
 
@@ -56,41 +58,43 @@ def progress(job: Job, *, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield step
 
 
-# Figures and their heads in the terminal, where a line has eighty characters.
+# Figures and their heads in the terminal, where a line has eighty characters; the estimate's only where there is one.
 _SHOWN = {
     "weights_gb": "Weights\nGB",
     "tokens_per_sec": "Stream\ntok/s",
+    "estimated_tokens_per_sec": "Estimate\ntok/s",
+    "range": "Low-high\ntok/s",
     "aggregate_tokens_per_sec": "Aggregate\ntok/s",
     "time_to_first_token_s": "TTFT\ns",
     "response_time_s": "Response\ns",
     "requests_per_hour": "Requests\nper hour",
 }
+_OF_ESTIMATE = ("estimated_tokens_per_sec", "range")
+# What gives way first where a line is short beside an estimate: its parts are in the others, or in the workbook.
+_GIVES_WAY = ("weights_gb", "time_to_first_token_s", "aggregate_tokens_per_sec", "range", "response_time_s")
 
 
 def print_results(study: Study) -> None:
-    """The table of results: names give way to the width of the terminal, figures never."""
+    """The table of results: names give way to the width of the terminal, then whole figures, never a part of one."""
     from rich.console import Console  # noqa: PLC0415  rich is slow to load
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    from planner.columns import shown  # noqa: PLC0415
-    from planner.plan.scenario import FIGURES  # noqa: PLC0415
-
     if not study.cases:
         return
     cases = study.cases[:_MOST_ROWS_SHOWN]
-    rows = [[shown(name, FIGURES[name], getattr(case.result, name)) for name in _SHOWN] for case in cases]
+    columns = _columns(cases)
     table = Table(box=None, pad_edge=False, header_style="bold")
     flags = [
         " ".join(dict.fromkeys(i.code for i in case.result.issues if i.severity is Severity.WARNING)) for case in cases
     ]
-    widths = [
-        max(len(text) for text in (*head.split("\n"), *(row[index] for row in rows)))
-        for index, head in enumerate(_SHOWN.values())
-    ]
-    figures_width = sum(widths) + 2 * len(widths)
     # Piped, there is no width to keep to.
     console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
+    if any(name in columns for name in _OF_ESTIMATE):
+        for name in _GIVES_WAY:
+            if console.width < _figures_width(columns) + _NAME_BESIDE_ESTIMATE:
+                columns.pop(name, None)
+    figures_width = _figures_width(columns)
     if console.width < figures_width + _SHORTEST_NAME:
         console = Console(width=figures_width + _SHORTEST_NAME)
     # Names give way, figures never: a cut figure says something else.
@@ -99,17 +103,46 @@ def print_results(study: Study) -> None:
     flagged = any(flags) and left - _FLAGS_WIDTH - 2 >= _NAME_WIDTH
     left -= _FLAGS_WIDTH + 2 if flagged else 0
     table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=left)
-    for width, head in zip(widths, _SHOWN.values(), strict=True):
-        table.add_column(head, justify="right", no_wrap=True, min_width=width)
+    for name, texts in columns.items():
+        table.add_column(_SHOWN[name], justify="right", no_wrap=True, min_width=_width(name, texts))
     if flagged:
         table.add_column("Flags", overflow="fold", min_width=_FLAGS_WIDTH)
-    for case, figures, codes in zip(cases, rows, flags, strict=True):
+    for index, (case, codes) in enumerate(zip(cases, flags, strict=True)):
+        figures = [texts[index] for texts in columns.values()]
         table.add_row(Text(cut(case.name)), *figures, *([Text(codes, style="yellow")] if flagged else []))
     console.print(table)
     unshown = len(study.cases) - _MOST_ROWS_SHOWN
     if unshown > 0:
         console.print(f"... and {unshown:,} more scenarios in the results workbook.")
     console.print()
+
+
+def _columns(cases: Sequence[Case]) -> dict[str, list[str]]:
+    """Each column's texts; without those of the estimate where no scenario has one."""
+    from planner.columns import shown, span  # noqa: PLC0415  --help must not load the model
+    from planner.plan.basis import has_estimate, has_range  # noqa: PLC0415
+    from planner.plan.scenario import FIGURES  # noqa: PLC0415
+
+    def text(name: str, case: Case) -> str:
+        result = case.result
+        if name == "range":
+            if not has_range(result):
+                return ""
+            return span(result.low_tokens_per_sec or 0.0, result.high_tokens_per_sec or 0.0, "-")
+        if name in _OF_ESTIMATE and not has_estimate(result):
+            return ""
+        return shown(name, FIGURES[name], getattr(result, name))
+
+    found = {name: [text(name, case) for case in cases] for name in _SHOWN}
+    return {name: texts for name, texts in found.items() if name not in _OF_ESTIMATE or any(texts)}
+
+
+def _width(name: str, texts: Sequence[str]) -> int:
+    return max(len(text) for text in (*_SHOWN[name].split("\n"), *texts))
+
+
+def _figures_width(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(_width(name, texts) + 2 for name, texts in columns.items())
 
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -137,6 +170,7 @@ def print_end(outcome: Outcome) -> None:
         tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
         among = "among those at reading pace that fit, where memory is given"
         click.echo(f"Best: {cut(best.scenario.name)} ({recommendation.criterion} {among}{tied}).")
+        click.echo(f"      {_basis_of(best, by_estimate=recommendation.by_estimate)}")
         if recommendation.mixed:
             click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
         if steadier:
@@ -156,6 +190,21 @@ def print_end(outcome: Outcome) -> None:
         click.echo(f"Wrote {path}")
     if outcome.backup:
         click.echo(f"Kept the workbook as it was in {outcome.backup}")
+
+
+def _basis_of(best: Result, *, by_estimate: bool) -> str:
+    """What the best scenario was ranked by, and its own rate on that basis and by its estimate."""
+    from planner.columns import shown, span  # noqa: PLC0415  --help must not load the model
+    from planner.plan.basis import has_range, upper_bound  # noqa: PLC0415
+    from planner.plan.scenario import FIGURES  # noqa: PLC0415
+
+    core = shown("tokens_per_sec", FIGURES["tokens_per_sec"], upper_bound(best))
+    if not has_range(best):
+        return f"One stream: {core} tok/s, an upper bound."
+    rate = shown("estimated_tokens_per_sec", FIGURES["estimated_tokens_per_sec"], best.estimated_tokens_per_sec)
+    ends = span(best.low_tokens_per_sec or 0.0, best.high_tokens_per_sec or 0.0, "-")
+    ranked = "" if by_estimate else " Ranked by the upper bounds, since not all scenarios have an estimate."
+    return f"One stream: {rate} tok/s (estimate, {ends}); upper bound {core}.{ranked}"
 
 
 def quoted(words: list[str]) -> str:
@@ -190,6 +239,42 @@ def _issue_as_json(issue: Issue) -> dict[str, Any]:
     }
 
 
+def _estimate_as_json(result: Result) -> dict[str, Any] | None:
+    """The estimate with its range and where a step's time goes; None where the core stands alone."""
+    from planner.plan.basis import has_estimate, step_parts  # noqa: PLC0415  --help must not load the model
+
+    if not has_estimate(result):
+        return None
+    return {
+        "tokens_per_sec": result.estimated_tokens_per_sec,
+        "low_tokens_per_sec": result.low_tokens_per_sec,
+        "high_tokens_per_sec": result.high_tokens_per_sec,
+        "aggregate_tokens_per_sec": result.estimated_aggregate_tokens_per_sec,
+        "response_time_s": result.estimated_response_time_s,
+        "requests_per_hour": result.estimated_requests_per_hour,
+        "step_ms": {part.name.replace(" ", "_"): part.time_ms for part in step_parts(result)},
+        "utilisation": result.utilisation,
+        "queue_wait_s": result.queue_wait_s,
+        "unstable": None if result.utilisation is None else result.utilisation >= 1,
+    }
+
+
+def _memory_as_json(result: Result) -> dict[str, Any]:
+    from planner.plan.basis import fits  # noqa: PLC0415  --help must not load the model
+
+    return {
+        "fits": fits(result),
+        "weights_gb": result.weights_gb,
+        "kv_cache_gb": result.kv_cache_gb,
+        "overhead_gb": result.scenario.overhead_gb,
+        "needed_gb": result.memory_needed_gb,
+        "usable_gb": result.usable_memory_gb,
+        "streams_that_fit": result.streams_that_fit,
+        "longest_context_tokens": result.longest_context_tokens,
+        "devices_needed": result.devices_needed,
+    }
+
+
 def study_as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
     """A study and what was written, as JSON holds it."""
     from planner.plan.scenario import COLUMNS, FIGURES  # noqa: PLC0415  --help must not load the model
@@ -200,6 +285,10 @@ def study_as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
             "row": case.origin.row,
             "inputs": {name: getattr(case.result.scenario, name) for name in COLUMNS},
             "figures": {name: getattr(case.result, name) for name in FIGURES},
+            "estimate": _estimate_as_json(case.result),
+            "memory": _memory_as_json(case.result),
+            "sources": dict(case.result.sources),
+            "not_modelled": list(case.result.not_modelled),
             "flags": [issue.code for issue in case.result.issues],
         }
         for case in study.cases
@@ -209,7 +298,13 @@ def study_as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
         "planner": __version__,
         "source": {"name": study.source.name, "sha256": study.source.sha256, "sheet": study.source.sheet},
         "results": results,
-        "best": {"name": best.scenario.name, "criterion": study.recommendation.criterion} if best else None,
+        "best": {
+            "name": best.scenario.name,
+            "criterion": study.recommendation.criterion,
+            "by_estimate": study.recommendation.by_estimate,
+        }
+        if best
+        else None,
         "best_up_to_batch_32": steadier.scenario.name if steadier else None,
         "compares_unlike_tasks": study.recommendation.mixed,
         "skipped": [{"name": row.name, "row": row.origin.row} for row in study.skipped],

@@ -104,6 +104,7 @@ class _Translator:
         return UntranslatableError(f"{self.formula.__name__}: no Excel counterpart for {ast.unparse(node)}")
 
 
+@cache
 def to_array(formula: Callable[..., float]) -> Callable[..., Any]:
     """A formula over numpy arrays, whose shapes broadcast: conditions choose element by element.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -18,6 +19,9 @@ GIGA_PER_TERA: Final = 1_000
 US_PER_MS: Final = 1_000
 MS_PER_S: Final = 1_000
 S_PER_HOUR: Final = 3_600
+HOURS_PER_YEAR: Final = 8_760
+W_PER_KW: Final = 1_000
+PER_MILLION: Final = 1_000_000
 # Binary fractions miss decimal ones by a hair, and a sum misses by more: what fits to a trillionth fits.
 SLACK: Final = 1e-12
 
@@ -38,6 +42,16 @@ class Unit:
 _SUFFIXES: Final = (
     ("_tokens_per_sec", Unit("tok/s", "rate", 2)),
     ("tokens_per_sec", Unit("tok/s", "rate", 2)),
+    # Money is in the one currency that whoever asks has in mind.
+    ("_cost_h", Unit("money/h", "money_rate", 2)),
+    ("_cost_m", Unit("money/M tokens", "money_per_m_tokens", 2)),
+    ("_cost_kwh", Unit("money/kWh", "money_per_energy", 4)),
+    ("_cost_month", Unit("money/month", "money_per_month", 2)),
+    ("cost_per_m_tokens", Unit("money/M tokens", "money_per_m_tokens", 2)),
+    ("api_cost_per_m_output", Unit("money/M tokens", "money_per_m_tokens", 2)),
+    ("cost_per_request", Unit("money", "money", 4)),
+    ("_cost", Unit("money", "money", 2)),
+    ("_m_tokens", Unit("M tokens", "million_tokens", 1)),
     ("_per_hour", Unit("per hour", "frequency", 1)),
     ("bytes_per_token", Unit("B/token", "size_per_token", 0)),
     ("tokens_per_step", Unit("tokens/step", "tokens_per_step", 2)),
@@ -56,6 +70,7 @@ _SUFFIXES: Final = (
 BARE: Final = Unit("", "", None)
 
 
+@cache
 def unit_of(name: str) -> Unit:
     """The unit that a name's suffix declares, or the bare unit for counts, ratios and words.
 
@@ -78,6 +93,10 @@ def _sizes(ending: str) -> dict[str, float]:
     return table
 
 
+_PER_TIME: Final = {
+    "/h": 1.0, "/hour": 1.0, "/hr": 1.0, "perhour": 1.0, "/min": 60.0, "perminute": 60.0, "/s": 3600.0, "/sec": 3600.0,
+    "persecond": 3600.0, "/day": 1 / 24, "perday": 1 / 24,
+}  # fmt: skip
 # How people write units, in lower case without blanks, and the factor to the column's own unit.
 # A bit is not a byte: `Gb/s` never reaches this table, see `means_bits`.
 SPELLINGS: Final = MappingProxyType(
@@ -91,6 +110,28 @@ SPELLINGS: Final = MappingProxyType(
             for prefix, factor in (("g", 1e-3), ("giga", 1e-3), ("t", 1.0), ("tera", 1.0), ("p", 1e3), ("peta", 1e3))
             for ending in ("s", "/s", "s/s", "ps")
         },
+        "frequency": {"perhour": 1.0, "/h": 1.0, "/hour": 1.0, "h": 1.0, "perday": 1 / 24, "/day": 1 / 24}
+        | {
+            f"{what}{per}": factor
+            for what in ("requests", "request", "req", "reqs")
+            for per, factor in _PER_TIME.items()
+        }
+        | {"rps": 3600.0, "qps": 3600.0, "persecond": 3600.0, "perminute": 60.0, "rpm": 60.0},
+        "size_per_token": {
+            f"{unit}{ending}": factor
+            for unit, factor in (
+                ("b", 1.0),
+                ("bytes", 1.0),
+                ("kb", 1e3),
+                ("kib", 1024.0),
+                ("mb", 1e6),
+                ("mib", 1048576.0),
+            )
+            for ending in ("/token", "pertoken", "/tok", "")
+        },
+        "time_ms": {"ms": 1.0, "milliseconds": 1.0, "s": 1e3, "us": 1e-3, "\u03bcs": 1e-3},
+        "time_us": {"us": 1.0, "\u03bcs": 1.0, "microseconds": 1.0, "ms": 1e3, "s": 1e6},
+        "power": {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3},
         "rate": dict.fromkeys(
             (
                 "tok/s",

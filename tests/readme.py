@@ -9,14 +9,17 @@ from planner import units
 from planner.columns import Text
 from planner.functions import EXCEL_FUNCTIONS
 from planner.plan.scenario import COLUMNS
+from planner.workbook.starter import STARTER
 
 README = Path(__file__).parent.parent / "README.md"
 
 
-def columns() -> str:
+def columns(*, common: bool) -> str:
     lines = ["| column | unit | accepted | what it is |", "|---|---|---|---|"]
-    for name, column in COLUMNS.items():
-        accepted = "text" if isinstance(column.rule, Text) else column.rule.accepted
+    for name, column in (STARTER if common else COLUMNS).items():
+        if not common and name in STARTER:
+            continue
+        accepted = "text" if type(column.rule) is Text else column.rule.accepted
         lines.append(f"| {column.label} | {units.unit_of(name).symbol} | {accepted} | {column.help} |")
     return "\n".join(lines)
 
@@ -27,8 +30,15 @@ def functions() -> str:
     return "\n".join(lines)
 
 
+TABLES = (
+    ("columns", columns(common=True)),
+    ("further columns", columns(common=False)),
+    ("functions", functions()),
+)
+
+
 def filled(text: str) -> str:
-    for name, table in (("columns", columns()), ("functions", functions())):
+    for name, table in TABLES:
         pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
         text = re.sub(pattern, lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text, flags=re.DOTALL)
     return text

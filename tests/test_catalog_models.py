@@ -9,9 +9,11 @@ from planner.catalog import find_model, models, nearest_models
 # 2 x 80 layers x 8 KV heads x 128 x 2 bytes, DeepSeek-V3 61 x (512 + 64) x 2, DeepSeek-V3.2 61 x (512 + 64 + 128) x 2,
 # gpt-oss-20b 2 x 24 x 8 x 64 x 2 of which half the layers grow, Qwen3.5-27B 2 x 16 of 64 layers x 4 x 256 x 2.
 KV_BYTES = [
+    ("Llama-1-33B", 1_597_440, 1_597_440),
     ("Llama-2-7B", 524_288, 524_288),
     ("Llama-2-13B", 819_200, 819_200),
     ("Llama-2-70B", 327_680, 327_680),
+    ("CodeLlama-34B", 196_608, 196_608),
     ("Llama-3.2-1B", 32_768, 32_768),
     ("Llama-3.2-3B", 114_688, 114_688),
     ("Llama-3-70B", 327_680, 327_680),
@@ -36,6 +38,7 @@ KV_BYTES = [
     ("Qwen3-14B", 163_840, 163_840),
     ("Gemma-2-9B", 344_064, 172_032),
     ("Gemma-2-27B", 376_832, 188_416),
+    ("Gemma-3-4B", 139_264, 20_480),
     ("Gemma-3-12B", 393_216, 65_536),
     ("Gemma-3-27B", 507_904, 81_920),
     ("Phi-3-mini-128k", 393_216, 393_216),
@@ -134,6 +137,11 @@ def test_every_model_is_found_by_its_name_and_its_repository(model):
         ("gpt oss 20b", "gpt-oss-20b"),
         ("mixtral 8x7b", "Mixtral-8x7B"),
         ("PHI 4", "Phi-4"),
+        ("CodeLlama-13b-Instruct-hf", "Llama-2-13B"),
+        ("llama-33b", "Llama-1-33B"),
+        # llama.cpp's way to write a mixture
+        ("qwen35moe 122B.A10B Q5_K -", "Qwen3.5-122B-A10B"),
+        ("qwen3.6 35B.A3B", "Qwen3.5-35B-A3B"),
     ],
 )
 def test_a_name_is_found_as_people_spell_it(asked, name):
@@ -150,7 +158,7 @@ def test_a_name_is_found_as_people_spell_it(asked, name):
         # v0.2 has another vocabulary
         ("Mistral-7B-Instruct-v0.2", ["Mistral-7B-v0.3"]),
         ("Kimi-K2-Thinking", ["Kimi-K2"]),
-        ("llamma", ["Llama-3-8B", "Llama-2-7B"]),
+        ("llamma", ["Llama-3-8B", "Llama-1-33B", "Llama-2-7B"]),
         ("zzzz", []),
         ("lama 3.1 70 b", ["Llama-3.1-8B", "Llama-3.1-70B", "Llama-3.1-405B"]),
         ("", []),

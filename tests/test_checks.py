@@ -215,9 +215,9 @@ def test_a_fast_stream_behind_a_slow_prompt_gets_prefill_advice_only():
 @pytest.mark.parametrize(
     ("efficiency", "said"),
     [
-        (None, "No efficiency is given, so the row's rates are a ceiling, not a prediction"),
-        (1, "Efficiency is 100%, so the row's rates are a ceiling, not a prediction"),
-        (100, "Efficiency is 100%, so the row's rates are a ceiling, not a prediction"),
+        (None, "No efficiency is given, so the row's core rates are a ceiling, not a prediction"),
+        (1, "Efficiency is 100%, so the row's core rates are a ceiling, not a prediction"),
+        (100, "Efficiency is 100%, so the row's core rates are a ceiling, not a prediction"),
     ],
 )
 def test_efficiency_one_or_none_is_noted_as_a_ceiling(efficiency, said):
@@ -319,6 +319,20 @@ def test_several_checks_speak_at_once():
     ]
 
 
+def test_reading_pace_is_judged_by_the_estimate_where_there_is_one():
+    # All 65 GB of the mixture at 273 GB/s are 4 tok/s; a token reads only some 3 GB of them.
+    mixture = evaluate(Scenario(model="gpt-oss-120b", device="DGX Spark", prompt_tokens=1000, output_tokens=500))
+    assert mixture.tokens_per_sec < 10 < mixture.estimated_tokens_per_sec
+    assert "slow" not in [issue.code for issue in mixture.issues]
+    # 12.5 tok/s by the weights alone; latencies and cache bring it below ten.
+    dense = evaluate(
+        Scenario(model="Llama-3.3-70B", precision="INT8", device="M2 Ultra", prompt_tokens=8000, output_tokens=500)
+    )
+    assert dense.estimated_tokens_per_sec < 10 < dense.tokens_per_sec
+    (said,) = [issue.problem for issue in dense.issues if issue.code == "slow"]
+    assert said.startswith("One stream runs at an estimated 8.")
+
+
 def test_every_code_has_a_flag_a_field_and_advice():
     changes = [
         {"params_b": 300, "batch": 64, "efficiency": None, "prompt_tokens": 36_000, "weights_gb": 900},
@@ -326,6 +340,10 @@ def test_every_code_has_a_flag_a_field_and_advice():
         {"output_tokens": None, "weights_gb": 70, "precision": None},
         {"bandwidth_gb_s": 6700, "device_bandwidth_gb_s": None, "devices": None},
         {"device_bandwidth_gb_s": 3.35, "measured_tokens_per_sec": 0.001},
+        {"model": "mixtral 8x7b", "params_b": None, "device": "H100", "offered_requests_per_hour": 1e7},
+        {"model": "llama 70b", "device_class": "gaudi"},
+        {"engine": "vLMM", "model": "Llama-2-70B", "prompt_tokens": 8000},
+        {"engine": "ollama", "devices": 2},
     ]
     found = list(itertools.chain.from_iterable(issues(**change) for change in changes))
     assert {issue.code for issue in found} == set(checks.FLAGS)
@@ -354,3 +372,35 @@ def test_a_measured_rate_says_what_efficiency_it_means():
     found = [issue for issue in issues(measured_tokens_per_sec=23.93) if issue.code == "measured"]
     assert len(found) == 1
     assert "it means an efficiency of 25.0%" in found[0].problem
+
+
+def test_a_context_beyond_the_models_own_is_warned_of():
+    (said,) = [
+        i for i in issues(model="Llama-2-70B", prompt_tokens=8000, output_tokens=500) if i.code == "context-long"
+    ]
+    assert said.problem == "Prompt and output are 8,500 tokens, and Llama-2-70B takes 4,096 at most"
+    assert "context-long" not in codes(model="Llama-3.1-70B", prompt_tokens=8000, output_tokens=500)
+    assert "context-long" not in codes(model="a model of ours", prompt_tokens=10**6, output_tokens=500)
+
+
+@pytest.mark.parametrize(("engine", "noted"), [("vLMM", True), ("Triton", True), ("vLLM 0.9", False), ("", False)])
+def test_an_engine_that_nobody_measured_is_noted(engine, noted):
+    found = [i.problem for i in issues(engine=engine) if i.code == "engine-unknown"]
+    assert bool(found) == noted
+    if engine == "vLMM":
+        assert found[0].endswith("so the class's general constants count; did you mean vLLM?")
+
+
+def test_how_llama_cpp_splits_is_asked_for():
+    assert "split-blank" in codes(engine="llama.cpp", devices=2)
+    assert "split-blank" not in codes(engine="llama.cpp", devices=2, split="layers")
+    assert "split-blank" not in codes(engine="vLLM", devices=2)
+    assert "split-blank" not in codes(engine="llama.cpp", devices=1)
+
+
+def test_a_model_named_with_its_precision_comes_at_it():
+    awq = evaluate(Scenario(model="Meta-Llama-3.1-70B-Instruct-AWQ-INT4", bandwidth_gb_s=3350))
+    assert awq.weights_gb == pytest.approx(70.553706496 * 4.156 / 8)
+    assert awq.sources["precision"] == "the model's name"
+    typed = evaluate(Scenario(model="Llama-3.1-70B-Instruct-FP8", precision="FP16", bandwidth_gb_s=3350))
+    assert typed.weights_gb == pytest.approx(70.553706496 * 2)

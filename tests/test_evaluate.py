@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.issues import PlannerError
-from planner.plan.evaluate import FORMULAS, compute, evaluate, evaluate_resolved, parameters_of, result_of
+from planner.plan.evaluate import FORMULAS, compute, evaluate, evaluate_resolved, result_of
+from planner.plan.recipes import RECIPES, parameters_of
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, FIGURES, Result, Scenario, figure_header, header_of
 
@@ -165,7 +166,7 @@ def test_bits_may_be_named_or_typed(precision, weights):
 def test_a_figure_without_its_input_is_none_and_no_other(without, empty):
     result = evaluate(dataclasses.replace(EXAMPLE, **{without: None}))
     always = {"weights_memory_share", "requests_at_occupancy_per_hour"}
-    assert {name for name in FIGURES if getattr(result, name) is None} == empty | always
+    assert {name for name in (*FORMULAS, "weight_bits") if getattr(result, name) is None} == empty | always
 
 
 def test_defaults_are_one_device_batch_one_and_the_ceiling():
@@ -220,7 +221,7 @@ def test_every_formula_takes_inputs_and_figures_above_it():
 
 
 def test_every_figure_has_its_formula_and_its_column():
-    assert set(FORMULAS) | {"weight_bits"} == set(FIGURES)
+    assert set(FORMULAS) | set(RECIPES) | {"weight_bits", "kv_bits", "expert_bits"} == set(FIGURES)
     for name, formula in FORMULAS.items():
         assert formula.__name__ == name
         assert parameters_of(formula) == tuple(inspect.signature(formula).parameters)

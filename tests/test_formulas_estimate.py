@@ -5,20 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.formulas.estimate import (
+    added_compute_ms,
     batch_crossover,
     decode_compute_ms,
     decode_memory_ms,
     decode_tflop,
     estimated_aggregate_tokens_per_sec,
     estimated_inter_token_latency_ms,
+    estimated_response_time_s,
     estimated_tokens_per_sec,
     kv_read_gb,
     mean_context_tokens,
     pipeline_bandwidth_gb_s,
+    ranged_tokens_per_sec,
+    read_ceiling_tokens_per_sec,
     speculative_step_ms,
     speculative_tokens_per_sec,
     speculative_tokens_per_step,
+    step_overhead_ms,
     step_time_ms,
+    step_tokens_per_sec,
     streamed_weights_gb,
 )
 from planner.formulas.memory import tp_kv_bytes_per_token
@@ -63,13 +69,25 @@ def test_long_context_at_a_batch_of_eight():
         (decode_tflop(70, 80, 64, 128, 32_768, 8), 1.12 + 4 * 80 * 64 * 128 * 32_768 * 8 / 1e12),
         # 1.12 / (989.5 x 2 x 0.5) s
         (decode_compute_ms(1.12, 989.5, 2, 0.5), 1120 / 989.5),
-        # max(30, 5) + 80 x 70 / 1,000 + 1 + 8 x 50 / 1,000
-        (step_time_ms(30, 5, 80, 70, 1, 8, 50), 37),
+        # max(30, 5) + 80 x 70 / 1,000 + 1 + (9 - 1) x 50 / 1,000
+        (step_time_ms(30, 5, 80, 70, 1, 9, 50), 37),
         # max(5, 30) + 5.6 + 1 + 0.4
-        (step_time_ms(5, 30, 80, 70, 1, 8, 50), 37),
-        (estimated_inter_token_latency_ms(201, 0, 6700, 1, 5, 80, 70, 1, 8, 50), 37),
-        (estimated_tokens_per_sec(201, 0, 6700, 1, 5, 80, 70, 1, 8, 50), 1000 / 37),
+        (step_time_ms(5, 30, 80, 70, 1, 9, 50), 37),
+        (estimated_inter_token_latency_ms(201, 0, 6700, 1, 5, 80, 70, 1, 9, 50), 37),
+        (estimated_tokens_per_sec(201, 0, 6700, 1, 5, 80, 70, 1, 9, 50), 1000 / 37),
         (estimated_aggregate_tokens_per_sec(1000 / 37, 8), 8000 / 37),
+        # 2 x 8e9 x (9 - 1) / (165.2e12 x 0.3) s
+        (added_compute_ms(8, 9, 165.2, 1, 0.3), 128 / (165.2 * 0.3)),
+        (added_compute_ms(8, 1, 165.2, 1, 0.3), 0),
+        (step_overhead_ms(3, 1), 4),
+        # 3 tokens x 1,000 / 60
+        (step_tokens_per_sec(60, 3), 50),
+        # 20 x 1.25 = 25, but the reads allow 24
+        (ranged_tokens_per_sec(20, 1.25, 24), 24),
+        (ranged_tokens_per_sec(20, 0.75, 24), 15),
+        # 4,078 / 25.8
+        (read_ceiling_tokens_per_sec(25.8, 4078, 1), 4078 / 25.8),
+        (estimated_response_time_s(0.5, 24), 24.5),
         # 3,350 x 8 / 8: one device's bandwidth; two stages of four share the heads: 4 x 3,350
         (pipeline_bandwidth_gb_s(3350, 8, 8), 3350),
         (pipeline_bandwidth_gb_s(3350, 8, 2), 13_400),

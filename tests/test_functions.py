@@ -74,20 +74,27 @@ def test_these_signatures_are_a_promise():
         "STREAMED_MOE_WEIGHTS_READ_GB(streamed_params_b, expert_params_b, experts, active_experts, precision, "
         "expert_precision, [batch = 1])",
         "MOE_WEIGHTS_READ_GB(params_b, active_params_b, experts, active_experts, precision, expert_precision, [batch = 1])",
+        "MOE_READ_GB(weights_gb, active_weights_gb, experts, active_experts, [batch = 1])",
         "MEAN_CONTEXT_TOKENS(prompt_tokens, output_tokens)",
         "STREAMED_WEIGHTS_GB(weights_gb, params_b, streamed_params_b)",
         "KV_READ_GB(kv_bytes_per_token, kv_layers, full_layers, window_tokens, context_tokens, [batch = 1])",
         "DECODE_MEMORY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1])",
         "DECODE_TFLOP(active_params_b, layers, heads, head_dim, context_tokens, [batch = 1])",
         "DECODE_COMPUTE_MS(decode_tflop, peak_tflop_s, [devices = 1], [mfu = 1])",
+        "ADDED_COMPUTE_MS(active_params_b, batch, peak_tflop_s, [devices = 1], [mfu = 1])",
+        "STEP_OVERHEAD_MS(stall_ms, added_compute_ms)",
         "STEP_TIME_MS(decode_memory_ms, [decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], "
         "[step_overhead_ms = 0], [batch = 1], [stream_overhead_us = 0])",
+        "STEP_TOKENS_PER_SEC(step_time_ms, tokens_per_step)",
+        "RANGED_TOKENS_PER_SEC(estimated_tokens_per_sec, range_factor, most_tokens_per_sec)",
+        "READ_CEILING_TOKENS_PER_SEC(weights_read_gb, read_bandwidth_gb_s, tokens_per_step)",
         "ESTIMATED_INTER_TOKEN_LATENCY_MS(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
         "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
         "[stream_overhead_us = 0])",
         "ESTIMATED_TOKENS_PER_SEC(weights_read_gb, kv_read_gb, bandwidth_gb_s, [efficiency = 1], "
         "[decode_compute_ms = 0], [layers = 1], [layer_latency_us = 0], [step_overhead_ms = 0], [batch = 1], "
         "[stream_overhead_us = 0])",
+        "ESTIMATED_RESPONSE_TIME_S(prefill_s, estimated_generation_time_s)",
         "ESTIMATED_AGGREGATE_TOKENS_PER_SEC(estimated_tokens_per_sec, [batch = 1])",
         "BATCH_CROSSOVER(peak_tflop_s, device_bandwidth_gb_s, precision)",
         "PIPELINE_BANDWIDTH_GB_S(device_bandwidth_gb_s, devices, stages)",
@@ -97,7 +104,10 @@ def test_these_signatures_are_a_promise():
         "PREFILL_TOKENS(prompt_tokens, cached_tokens)",
         "PREFILL_TFLOP(active_params_b, layers, heads, head_dim, prompt_tokens, [cached_tokens = 0])",
         "PREFILL_TIME_S(prefill_tflop, peak_tflop_s, [devices = 1], [prefill_mfu = 1])",
+        "ESTIMATED_PREFILL_S(prefill_compute_s, weights_gb, bandwidth_gb_s, efficiency, layers, layer_latency_us)",
         "CACHED_TIME_TO_FIRST_TOKEN_S(prompt_tokens, cached_tokens, prefill_tokens_per_sec)",
+        "SHARED_PREFILL_S(prefill_tflop, peak_tflop_s, devices, stall_mfu)",
+        "STALL_MS(batch, shared_prefill_s, output_tokens)",
         "STALLED_CYCLE_S(batch, generation_time_s, time_to_first_token_s)",
         "STALLED_REQUESTS_PER_HOUR(batch, generation_time_s, time_to_first_token_s)",
         "UTILISATION(offered_requests_per_hour, requests_per_hour, [replicas = 1])",
@@ -105,6 +115,26 @@ def test_these_signatures_are_a_promise():
         "QUEUE_WAIT_S(utilisation, response_time_s, batch, [replicas = 1], [arrival_variation = 1], "
         "[service_variation = 1])",
         "QUEUED_TIME_TO_FIRST_TOKEN_S(queue_wait_s, time_to_first_token_s)",
+        "RENTED_COST_H(device_cost_h, [devices = 1])",
+        "DEPRECIATION_COST_H(capex_cost, residual_cost, useful_life_years)",
+        "ENERGY_COST_H(device_power_w, devices, pue, tariff_cost_kwh)",
+        "MONTHLY_AS_COST_H(running_cost_month, [hours_per_month = 730])",
+        "OWNED_COST_H(depreciation_cost_h, energy_cost_h, running_cost_h)",
+        "MONTHLY_COST(hourly_cost_h, [hours_per_month = 730])",
+        "IDLE_COST_H(hourly_cost_h, busy_share)",
+        "MONTHLY_CAPACITY_M_TOKENS(aggregate_tokens_per_sec, hours_per_month, busy_share)",
+        "COST_PER_M_TOKENS(hourly_cost_h, aggregate_tokens_per_sec, busy_share)",
+        "COST_PER_REQUEST(hourly_cost_h, requests_per_hour, busy_share)",
+        "API_REQUEST_COST(prompt_tokens, cached_tokens, cache_write_tokens, output_tokens, input_cost_m, cached_cost_m, "
+        "cache_write_cost_m, output_cost_m)",
+        "BLENDED_COST_M(api_request_cost, prompt_tokens, output_tokens)",
+        "API_COST_PER_M_OUTPUT(api_request_cost, output_tokens)",
+        "BREAK_EVEN_M_TOKENS(monthly_cost, api_cost_per_m_output)",
+        "BREAK_EVEN_SHARE(break_even_m_tokens, full_capacity_m_tokens)",
+        "CACHE_SAVING_COST(cached_tokens, input_cost_m, cached_cost_m)",
+        "CONVERTED_COST(cost, exchange_rate)",
+        "PEAK_REQUESTS_PER_HOUR(requests_month, hours_per_month, peak_to_average)",
+        "DEVICES_FOR_LOAD(offered_requests_per_hour, headroom, requests_per_hour, devices)",
         "SPEED_TABLE(weights_gb, bandwidth_gb_s, [efficiency = 1])",
     ]
 
@@ -387,7 +417,7 @@ def shown(tmp_path_factory):
         "DEVICES_NEEDED(MEMORY_NEEDED_GB(141.107,KV_CACHE_GB(327680,32768,8)),80)",
         'MOE_WEIGHTS_READ_GB(46.7,12.9,8,2,"FP16","FP16",8)',
         "ESTIMATED_TOKENS_PER_SEC(141.107,KV_READ_GB(327680,80,80,1,32768,8),6700)",
-        "ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)",
+        "ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,9,50)",
         'BATCH_CROSSOVER(989.5,3350,"BF16")',
         "PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)",
         "SPECULATIVE_TOKENS_PER_STEP(80%,4)",
@@ -446,7 +476,7 @@ def shown(tmp_path_factory):
             6700 / (141.107 + 327_680 * 32_768 * 8 / 1e9),
         ),
         # 30 + 80 x 70 / 1,000 + 1 + 8 x 50 / 1,000
-        ("ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,8,50)", 37),
+        ("ESTIMATED_INTER_TOKEN_LATENCY_MS(201,0,6700,100%,5,80,70,1,9,50)", 37),
         ('BATCH_CROSSOVER(989.5,3350,"BF16")', 989.5 / 3.35),
         ("PREFILL_TIME_S(PREFILL_TFLOP(70,80,0,128,2000),989.5)", 280 / 989.5),
         ("SPECULATIVE_TOKENS_PER_STEP(80%,4)", 3.3616),

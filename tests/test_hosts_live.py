@@ -268,7 +268,7 @@ def _look(cell):
         looks.get("NumberFormat", "General"), bool(looks.get("Font.Bold")), bool(looks.get("Font.Italic")),
         _hex(colour), _hex(looks.get("Font.Color")), bool(looks.get(".WrapText")), looks.get("Font.Size", 11),
         bool(looks.get("Font.Underline")), _hex(looks.get("Border9.Color")),
-        {-4131: "left", -4108: "center", None: None}[looks.get(".HorizontalAlignment")],
+        {-4131: "left", -4108: "center", -4152: "right", None: None}[looks.get(".HorizontalAlignment")],
     )  # fmt: skip
 
 
@@ -402,7 +402,7 @@ def test_charts(live, book):
     wanted: list[Chart] = next(s for s in result_sheets(live.check(book)) if s.name == "Charts").charts
     made = next(s for s in book.api.sheets if s.Name == "Charts").charts
     assert [chart.Chart.ChartTitle.Text for chart in made] == [chart.title for chart in wanted]
-    assert [chart.Chart.ChartType for chart in made] == [65, 65, 51]
+    assert [chart.Chart.ChartType for chart in made] == [65, 65, 51] * 2
     first = made[0].Chart
     assert len(first.series) == len(wanted[0].series)
     assert first.series[0].Name == "=Batch!$A$3"
@@ -585,9 +585,26 @@ def pressed(windows, book, excel_runs, monkeypatch):
     return press
 
 
+def test_the_users_own_devices_are_read_with_their_looks(live, open_in, tmp_path):
+    path = table(tmp_path, ["a", 140, "mine"], ["b", 140, "bad"], headers=["Scenario", "Weights (GB)", "Device"])
+    workbook = openpyxl.load_workbook(path)
+    own = workbook.create_sheet("Devices")
+    for row in (["Device", "Bandwidth (GB/s)"], ["mine", 3350], ["bad", 0.85]):
+        own.append(row)
+    own["B3"].number_format = "0%"
+    workbook.save(path)
+    study = live.check(open_in(path))
+    (case,) = study.cases
+    assert case.result.sources["device_bandwidth_gb_s"] == "your Devices sheet, row 2: mine"
+    assert [str(issue) for issue in study.issues if issue.severity == "error"] == [
+        "Devices!B3: Bandwidth is 85%, a percentage; expected a number above 0 (GB/s).",
+        "Scenarios!C3: Device is 'bad', left out in your Devices sheet, row 3; expected that row without an error.",
+    ]
+
+
 def test_the_button_evaluate(pressed, book):
     ((text, icon),) = pressed("evaluate")
-    assert text.startswith("8 scenarios evaluated, 0 rows skipped; 0 errors, ")
+    assert text.startswith("9 scenarios evaluated, 0 rows skipped; 0 errors, ")
     assert text.endswith("The sheets are not saved yet.")
     assert icon == 64
     assert "Results" in [sheet.Name for sheet in book.api.sheets]
@@ -596,7 +613,7 @@ def test_the_button_evaluate(pressed, book):
 def test_the_button_check_writes_nothing(pressed, book):
     before = contents(book)
     ((text, _),) = pressed("check")
-    assert text.startswith("8 scenarios evaluated")
+    assert text.startswith("9 scenarios evaluated")
     assert contents(book) == before
 
 

@@ -127,7 +127,7 @@ def test_a_results_workbook_can_be_run_again(sample, tmp_path):
     run(Job(source=sample, output=first, pdf=None))
     again = run(Job(source=first, output=tmp_path / "b.xlsx", pdf=None))
     assert again.study.source.sheet == "Scenarios"
-    assert len(again.study.cases) == 8
+    assert len(again.study.cases) == 9
 
 
 def test_a_scenario_sheet_named_like_ours_keeps_its_name(tmp_path):
@@ -164,7 +164,7 @@ def test_formulas_in_the_scenario_sheet_stay_live_where_they_can(tmp_path, recal
 
 
 def test_the_api_plans_and_writes_without_a_workbook(sample, tmp_path):
-    assert len(plan_workbook(sample).cases) == 8
+    assert len(plan_workbook(sample).cases) == 9
     path = tmp_path / "api.xlsx"
     write_results(study_of([Scenario(name="A", params_b=70, precision="FP16", bandwidth_gb_s=3350)]), path)
     assert openpyxl.load_workbook(path, data_only=True)["Results"]["A2"].value == "A"

@@ -38,7 +38,7 @@ def test_the_python_runs(tmp_path, monkeypatch, capsys):
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "20.34"
-    assert printed[2] == "8 []"
+    assert printed[2] == "9 []"
     assert (tmp_path / "results.xlsx").exists()
     assert (tmp_path / "report.pdf").exists()
 

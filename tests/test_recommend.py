@@ -129,3 +129,66 @@ def test_flagged():
 def test_the_order_of_the_rows_does_not_matter():
     rows = results({}, {"batch": 16}, {"batch": 64}, {"devices": 1})
     assert names(recommend(rows)) == names(recommend(rows[::-1]))
+
+
+NAMED = Scenario(
+    model="Llama-3.1-8B",
+    device="H100 SXM",
+    precision="FP8",
+    batch=8,
+    prompt_tokens=2000,
+    output_tokens=500,
+)
+
+
+def named(**changes):
+    return evaluate(dataclasses.replace(NAMED, **changes))
+
+
+def test_estimates_decide_where_every_scenario_has_one_with_a_range():
+    # By the core eight times the batch is eight times the requests; by the estimate it is far less
+    small, large = named(name="small"), named(name="large", batch=64)
+    found = recommend([small, large])
+    assert found.by_estimate
+    assert found.best is large
+    assert found.steadier is None
+    assert found.criterion == "most estimated requests per hour per device"
+    assert found.value(large) == large.estimated_requests_per_hour
+    assert found.rate(large) == large.estimated_tokens_per_sec
+    assert found.value(large) < 4 * found.value(small)
+
+
+def test_the_estimate_can_turn_the_order_round():
+    # The core counts no latencies: four devices are four times as fast by it, and far from it by the estimate
+    one = named(name="one", prefill_tokens_per_sec=1e6, batch=1)
+    four = named(name="four", prefill_tokens_per_sec=5e6, batch=1, devices=4)
+    assert four.requests_per_device_per_hour > one.requests_per_device_per_hour
+    assert recommend([one, four]).best is one
+
+
+def test_one_scenario_without_a_range_has_all_ranked_by_the_core():
+    found = recommend([named(prefill_tokens_per_sec=9000), *results({})])
+    assert not found.by_estimate
+    assert found.criterion == "most requests per hour per device"
+    assert found.rate(found.best) == found.best.tokens_per_sec
+
+
+def test_what_does_not_fit_needs_no_estimate():
+    too_large = results({"devices": 1, "params_b": 200})
+    assert recommend([named(), *too_large]).by_estimate
+
+
+def test_a_ceiling_by_the_core_is_compared_by_its_estimate():
+    typed, blank = named(name="typed", efficiency=0.8), named(name="blank")
+    assert flagged(blank, "ceiling")
+    assert recommend([typed, blank]).compared == 2
+
+
+def test_without_token_counts_the_estimated_aggregate_per_device_decides():
+    # The catalogue knows no peak of this one, so that prefill has no time and requests have none.
+    rate_only = {"device": "M2 Ultra", "precision": "INT4", "prefill_tokens_per_sec": None}
+    one, two = named(name="one", **rate_only), named(name="two", devices=2, **rate_only)
+    found = recommend([one, two])
+    assert found.figure == "estimated_aggregate_tokens_per_sec"
+    assert not found.by_requests
+    assert found.value(two) == two.estimated_aggregate_tokens_per_sec / 2

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.report import charts
-from planner.report.parts import Bar, Dots, Line
+from planner.report.shapes import Bar, Dots, Line, Reach, Stack
+from planner.report.stacks import range_chart as charts_of_ranges
+from planner.report.stacks import stack_chart
 from planner.report.svg import RUST, STEEL, log_ticks, nice_ticks, spread, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -224,3 +226,72 @@ def test_spread_keeps_gap_order_and_limits(places):
 
 def test_spread_leaves_places_that_are_apart():
     assert spread([10, 60, 110], 12, 0, 200) == [10, 60, 110]
+
+
+STEPS = ("reading weights", "reading KV cache", "latency of layers")
+
+
+def stacks(label="S01 one", whole=None, *parts):
+    rows = [Stack(label, part, "31.85 ms") for part in (parts or ((20.0, 5.0, 1.0), (0.0, 1.0, 30.0)))]
+    return stack_chart(rows, STEPS, whole, "usable memory" if whole else "", "alt")
+
+
+@pytest.mark.parametrize("label", ["S01 short", LONG, WIDE, MARKUP])
+@pytest.mark.parametrize("whole", [None, 1.0])
+def test_stacks_stay_inside_and_apart(label, whole):
+    svg = stacks(label, whole, (0.5, 0.2, 0.1), (3.0, 2.0, 1.0))
+    assert_inside(svg)
+    assert_no_overlap(svg)
+
+
+def test_the_shares_of_a_stack_are_written_where_there_is_room():
+    found = texts(stacks())
+    # 20 / 26, 5 / 26 and 30 / 31; 1 / 26 is too narrow
+    assert {"77%", "19%", "97%"} <= set(found)
+    assert "4%" not in found
+
+
+def test_a_part_that_no_row_has_is_left_out_of_the_key():
+    svg = stacks("S01", None, (1.0, 0.0, 1.0))
+    assert "reading KV cache" not in texts(svg)
+
+
+def test_what_goes_far_beyond_the_whole_is_broken_off():
+    white = f'{SVG}path[@fill="#FFFFFF"]'
+    assert parse(stacks("a", 1.0, (1.2, 0.0, 0.0))).find(white) is None
+    assert parse(stacks("a", 1.0, (9.0, 0.0, 0.0))).find(white) is not None
+
+
+def reach(label="S01 one", value=30.0, **more):
+    fields = {"ends": (24.0, 38.0), "ceiling": 48.0, "core": 41.0, "measured": None, "text": "30.00 (24\u201338)"}
+    return Reach(label, value, **(fields | more))
+
+
+def range_chart(*rows):
+    return charts_of_ranges(rows, 10.0, "reading pace, 10 tok/s", "alt")
+
+
+@pytest.mark.parametrize("label", ["S01 short", LONG, WIDE, MARKUP])
+def test_ranges_stay_inside_and_apart(label):
+    rows = [
+        reach(label, measured=35.0),
+        reach(label, 0.01, ends=None, ceiling=None, core=None),
+        reach(label, 1e5, ceiling=1e6),
+    ]
+    svg = range_chart(*rows)
+    assert_inside(svg)
+    assert_no_overlap(svg)
+
+
+def test_the_key_names_only_what_is_drawn():
+    assert "measured" not in texts(range_chart(reach()))
+    assert "measured" in texts(range_chart(reach(measured=30.0)))
+    assert "ceiling" not in texts(range_chart(reach(ceiling=None)))
+
+
+def test_a_bar_has_its_whisker_and_an_upper_bound_its_outline():
+    svg = bar_chart([Bar("a", 20.0, "20", ends=(15.0, 30.0)), Bar("b", 40.0, "40, upper bound", outlined=True)])
+    assert_inside(svg)
+    assert_no_overlap(svg)
+    outlined = [r for r in parse(svg).iter(f"{SVG}rect") if r.get("stroke") == STEEL and r.get("fill") == "#FFFFFF"]
+    assert len(outlined) == 1

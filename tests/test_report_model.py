@@ -131,7 +131,7 @@ def test_those_set_aside_are_counted(seven):
     criterion = report(seven).verdict.body[1]
     assert "most requests per hour per device" in criterion
     assert "among four scenarios that fit as far as memory is given and keep reading pace" in criterion
-    assert "one slower than reading, one whose weights do not fit and one without prompt" in criterion
+    assert "one slower than reading, one that does not fit and one without prompt" in criterion
 
 
 def test_without_times_the_aggregate_decides():

@@ -205,7 +205,7 @@ def test_every_part_is_there_in_order(worked):
 
 def test_bases_are_named(worked):
     text = plain(" ".join(pages_of(worked)))
-    assert "its weights take at most 90% of the memory" in text
+    assert "its weights alone must take at most 90%" in text
     assert "GB is 1,000,000,000 bytes" in text
     assert "Aggregate is the sum over the batch" in text
     assert "Per-stream ceiling (tok/s), efficiency 100%" in text
@@ -271,7 +271,7 @@ def test_seven_scenarios_in_both_sizes(paper, size, tmp_path):
     path = make(many(7), tmp_path, paper=paper)
     reader = pypdf.PdfReader(path)
     assert {tuple(round(float(x), 2) for x in page.mediabox[2:]) for page in reader.pages} == {size}
-    assert 9 <= len(reader.pages) <= 13
+    assert 12 <= len(reader.pages) <= 19
     for number, page in enumerate(reader.pages, 1):
         assert f"Page {number} of {len(reader.pages)}" in plain(page.extract_text())
     assert plain(reader.pages[1].extract_text()).startswith(("Capacity report", "Contents"))
@@ -279,7 +279,7 @@ def test_seven_scenarios_in_both_sizes(paper, size, tmp_path):
 
 def test_page_counts(worked, forty):
     assert len(pypdf.PdfReader(worked).pages) in {7, 8}
-    assert 15 <= len(pypdf.PdfReader(forty[1]).pages) <= 19
+    assert 17 <= len(pypdf.PdfReader(forty[1]).pages) <= 23
 
 
 def laid_out(study, paper="A4", start="<body>", end="</body>", **about):
@@ -311,7 +311,7 @@ def test_the_answer_keeps_to_one_page(study, paper):
 def test_a_long_table_has_its_header_on_every_page_and_no_split_row():
     study = many(200)
     # Only the section of results, so that the test need not lay out the others.
-    pages = texts_of(laid_out(study, start='<h1 id="results">', end='<h1 id="precision">'))
+    pages = texts_of(laid_out(study, start='<h1 id="results">', end='<h1 id="memory">'))
     assert len(pages) >= 5
     labels = []
     for page in pages:

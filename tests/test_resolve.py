@@ -2,7 +2,7 @@ import pytest
 
 from planner.issues import Severity
 from planner.plan.resolve import DEFAULT, TYPED, resolve
-from planner.plan.scenario import COLUMNS, Scenario
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, Scenario
 
 FULL = {"params_b": 70, "precision": "FP16", "bandwidth_gb_s": 3350}
 
@@ -15,7 +15,8 @@ def test_blank_fields_take_their_defaults_and_the_record_says_so():
     resolution = resolve(Scenario(**FULL))
     scenario, sources = resolution.scenario, resolution.sources
     assert (scenario.devices, scenario.batch, scenario.efficiency) == (1, 1, 1)
-    assert {name for name, source in sources.items() if source == DEFAULT} == {"devices", "batch", "efficiency"}
+    defaults = {name for name in CORE_COLUMNS if sources.get(name) == DEFAULT}
+    assert defaults == {"devices", "batch", "efficiency"}
     assert {name for name, source in sources.items() if source == TYPED} == set(FULL)
     assert resolution.ok
     assert resolution.issues == ()
@@ -23,7 +24,7 @@ def test_blank_fields_take_their_defaults_and_the_record_says_so():
 
 def test_typed_fields_win_over_defaults():
     resolution = resolve(Scenario(**FULL, devices=2, batch=8, efficiency=0.85, name="x", notes="y"))
-    assert DEFAULT not in resolution.sources.values()
+    assert DEFAULT not in {resolution.sources.get(name) for name in CORE_COLUMNS}
     assert (resolution.scenario.devices, resolution.scenario.batch, resolution.scenario.efficiency) == (2, 8, 0.85)
 
 

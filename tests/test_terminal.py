@@ -14,7 +14,7 @@ import pytest
 from planner.job import Outcome
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, study_of
-from planner.terminal import cut, print_end, print_issues, print_results, quoted
+from planner.terminal import cut, print_end, print_issues, print_results, quoted, study_as_json
 
 
 def test_a_name_is_cut_and_turns_no_line_round():
@@ -70,3 +70,73 @@ def test_a_name_that_a_pipe_cannot_carry_costs_nothing(tmp_path):
             env={**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         assert done.returncode == 0, done.stderr
+
+
+NAMED = Scenario(
+    name="named",
+    model="Llama-3.1-8B",
+    device="H100 SXM",
+    precision="FP8",
+    batch=8,
+    prompt_tokens=2000,
+    output_tokens=500,
+)
+PLAIN = Scenario(name="plain", params_b=70, precision="FP16", bandwidth_gb_s=3350, efficiency=0.85)
+
+
+def printed(study, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_results(study)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("columns", [80, 90, 100, 120, 160])
+def test_the_estimate_stands_beside_the_ceiling_at_every_width(capsys, monkeypatch, columns):
+    study = study_of([NAMED, PLAIN])
+    lines = printed(study, capsys, monkeypatch, columns)
+    assert max(map(len, lines)) <= columns
+    assert "Estimate" in lines[0]
+    assert "Low-high" in lines[0]
+    result = study.cases[0].result
+    named = next(line for line in lines if line.startswith("named"))
+    assert f"{result.tokens_per_sec:.2f}" in named
+    assert f"{result.estimated_tokens_per_sec:.2f}" in named
+    assert f"{result.low_tokens_per_sec:.0f}-{result.high_tokens_per_sec:.0f}" in named
+
+
+def test_a_wide_terminal_leaves_no_column_out(capsys, monkeypatch):
+    heads = printed(study_of([NAMED, PLAIN]), capsys, monkeypatch, 160)[0]
+    assert heads.split() == [
+        "Weights", "Stream", "Estimate", "Low-high", "Aggregate", "TTFT", "Response", "Requests",
+    ]  # fmt: skip
+
+
+def test_without_an_estimate_the_table_is_as_narrow_as_before(capsys, monkeypatch):
+    heads = printed(study_of([PLAIN]), capsys, monkeypatch, 80)[0]
+    assert heads.split() == ["Weights", "Stream", "Aggregate", "TTFT", "Response", "Requests"]
+
+
+def test_the_end_says_the_estimate_with_its_range_and_what_ranked(capsys):
+    print_end(Outcome(study_of([NAMED]), ()))
+    assert "(estimate, " in capsys.readouterr().out
+    print_end(Outcome(study_of([PLAIN]), ()))
+    assert "One stream: 20.34 tok/s, an upper bound." in capsys.readouterr().out
+    with_core = [dataclasses.replace(NAMED, prefill_tokens_per_sec=9000), PLAIN]
+    print_end(Outcome(study_of(with_core), ()))
+    assert "Ranked by the upper bounds, since not all scenarios have an estimate." in capsys.readouterr().out
+
+
+def test_json_has_estimate_memory_sources_and_what_is_not_modelled():
+    study = study_of([NAMED, PLAIN])
+    named, plain = study_as_json(study, Outcome(study, ()))["results"]
+    result = study.cases[0].result
+    assert named["estimate"]["tokens_per_sec"] == result.estimated_tokens_per_sec
+    assert named["estimate"]["low_tokens_per_sec"] == result.low_tokens_per_sec
+    assert sum(named["estimate"]["step_ms"].values()) == pytest.approx(result.step_time_ms)
+    assert named["memory"]["needed_gb"] == result.memory_needed_gb
+    assert named["memory"]["fits"] is True
+    assert named["sources"]["layers"] == "catalogue: Llama-3.1-8B"
+    assert named["not_modelled"] == []
+    assert plain["estimate"] is None
+    assert plain["memory"]["fits"] is None
+    assert plain["not_modelled"]

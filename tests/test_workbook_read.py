@@ -35,7 +35,7 @@ def saved(workbook, tmp_path, name="plan.xlsx"):
 def test_sample_reads_without_an_error(sample):
     table = read_scenarios(sample)
     assert table.sheet == "Scenarios"
-    assert len(table.scenarios) == 8
+    assert len(table.scenarios) == 9
     assert not [issue for issue in table.issues if issue.severity == "error"]
 
 

@@ -14,12 +14,12 @@ from planner import Scenario, study_of
 from planner.functions import EXCEL_FUNCTIONS, lambdas
 from planner.job import Job, run
 from planner.plan.evaluate import FORMULAS
-from planner.plan.scenario import FIGURES, figure_header, header_of
+from planner.plan.scenario import figure_header, header_of
 from planner.plan.study import Options
 from planner.resources import folder
 from planner.workbook.layout import MARK, text_literal, unique_name
 from planner.workbook.merge import COPY_MARK
-from planner.workbook.results_sheet import COLUMN_OF, Functions
+from planner.workbook.results_sheet import COLUMN_OF, FIGURE_ORDER, Functions
 from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets, sheet_names
 from planner.workbook.write import write_workbook
 
@@ -59,7 +59,7 @@ def test_results_hold_every_figure_of_evaluate(made, functions):
     heads = [cell.value for cell in sheet[1]]
     for case, row in zip(study.cases, sheet.iter_rows(min_row=2, values_only=True), strict=True):
         assert row[0] == case.name
-        for name in FIGURES:
+        for name in FIGURE_ORDER:
             stored, expected = row[heads.index(figure_header(name))], getattr(case.result, name)
             # Numbers are written with the sixteen digits that a workbook holds.
             assert stored == (None if expected is None else pytest.approx(expected, rel=1e-15)), name
@@ -81,8 +81,8 @@ def test_figures_are_live_calls_over_their_row(made, functions):
         f"=TOKENS_PER_SEC({at['weights_gb']},{at['bandwidth_gb_s']},{at['efficiency']})"
     )
     assert sheet[at["weights_gb"]].value == f"=WEIGHTS_GB({at['params_b']},{at['weight_bits']})"
-    assert sheet[at["batch"]].value == "=Scenarios!K5"
-    assert sheet[at["bandwidth_gb_s"]].value == "=Scenarios!H5"
+    assert sheet[at["batch"]].value == "=Scenarios!M5"
+    assert sheet[at["bandwidth_gb_s"]].value == "=Scenarios!J5"
     assert sheet["A2"].value == '=HYPERLINK("#Scenarios!A5",Scenarios!A5)'
 
 
@@ -116,7 +116,9 @@ def test_only_embedded_carries_functions(made, functions):
 
 def test_result_sheets_are_marked_and_the_scenarios_are_not(made):
     workbook = openpyxl.load_workbook(made[Functions.EMBEDDED][0])
-    assert [MARK in sheet.defined_names for sheet in workbook] == [False] * len(own_sheets()) + [True] * 6
+    assert [MARK in sheet.defined_names for sheet in workbook] == [False] * len(own_sheets()) + [True] * len(
+        SHEET_NAMES
+    )
     assert workbook["Results"].defined_names[MARK].hidden
 
 
@@ -181,7 +183,7 @@ def test_libreoffice_recalculates_plain_to_the_same_numbers(made, soffice, tmp_p
         [*command, "--outdir", str(tmp_path / "out"), str(bare)], capture_output=True, timeout=180, check=True
     )
     again, before = values(tmp_path / "out" / "bare.xlsx"), values(path)
-    for name in ("Results", "Precision", "Batch", "Speed table"):
+    for name in SHEET_NAMES[:-2]:
         for row in before[name].iter_rows():
             for cell in row:
                 found = again[name][cell.coordinate].value
@@ -201,24 +203,35 @@ def test_precision_and_batch_have_a_row_for_each_scenario_and_a_column_for_each_
     precision, batch = workbook["Precision"], workbook["Batch"]
     heads = [cell.value for cell in precision[2]]
     first = heads.index("FP16")
-    assert heads[first:] == ["FP16", "INT8", "INT4", "own"] * 3
+    assert heads[first:] == ["FP16", "INT8", "INT4", "own"] * 5
     for index, case in enumerate(study.cases):
         row = [cell.value for cell in precision[3 + index]]
         assert row[first : first + 3] == [r.weights_gb for r in study.by_precision[index]]
         assert row[first + 3] == case.result.weights_gb
         assert row[first + 4 : first + 7] == [r.tokens_per_sec for r in study.by_precision[index]]
-        assert row[first + 8 : first + 11] == [r.response_time_s for r in study.by_precision[index]]
+        assert row[first + 8 : first + 11] == [r.ceiling_tokens_per_sec for r in study.by_precision[index]]
+        assert row[first + 12 : first + 15] == pytest.approx(
+            [r.estimated_tokens_per_sec for r in study.by_precision[index]], rel=1e-15
+        )
+        assert row[first + 16 : first + 19] == [r.response_time_s for r in study.by_precision[index]]
     heads = [cell.value for cell in batch[2]]
     first = heads.index(1)
-    assert heads[first:] == list(study.options.batches) * 4
+    assert heads[first:] == list(study.options.batches) * 6
     for index in range(len(study.cases)):
         row = [cell.value for cell in batch[3 + index]]
         expected = [
             getattr(result, figure)
-            for figure in ("tokens_per_sec", "aggregate_tokens_per_sec", "response_time_s", "requests_per_hour")
+            for figure in (
+                "tokens_per_sec",
+                "estimated_tokens_per_sec",
+                "aggregate_tokens_per_sec",
+                "estimated_aggregate_tokens_per_sec",
+                "response_time_s",
+                "requests_per_hour",
+            )
             for result in study.by_batch[index]
         ]
-        assert row[first:] == expected
+        assert row[first:] == [x if x is None else pytest.approx(x, rel=1e-15) for x in expected]
 
 
 def test_speed_table_holds_the_twelve_known_cells(made):
@@ -244,13 +257,13 @@ def test_checks_list_every_issue_with_a_link(made):
 
 def test_charts_are_native(made):
     charts = openpyxl.load_workbook(made[Functions.EMBEDDED][0])["Charts"]._charts
-    assert [type(chart).__name__ for chart in charts] == ["LineChart", "LineChart", "BarChart"]
+    assert [type(chart).__name__ for chart in charts] == ["LineChart", "LineChart", "BarChart"] * 2
     assert len(charts[0].series) == 8
 
 
 def test_frozen_headers_print_set_up_and_conditional_formats(made):
     workbook = openpyxl.load_workbook(made[Functions.EMBEDDED][0])
-    for name in ("Results", "Precision", "Batch", "Speed table", "Checks"):
+    for name in SHEET_NAMES[:-1]:
         sheet = workbook[name]
         assert sheet.freeze_panes, name
         assert sheet.print_title_rows, name
@@ -317,6 +330,9 @@ def test_a_users_sheet_keeps_its_name():
     sheets = result_sheets(study_of([]), names=names)
     assert [sheet.name for sheet in sheets] == [
         "Results",
+        "Estimate",
+        "Memory",
+        "What-if",
         "Precision",
         "Batch (planner)",
         "Speed table",
@@ -392,7 +408,7 @@ def test_marks_of_the_variant_and_speed_sheets_weigh_the_memory_of_the_row_or_co
     assert "AND(ISNUMBER(C$6),$B7>0.9*C$6)" in table
     sheet = values(made[Functions.EMBEDDED][0])["Speed table"]
     memory = {sheet.cell(4, c).value: sheet.cell(6, c).value for c in range(3, sheet.max_column + 1)}
-    assert memory["2 x 3,350 GB/s"] == 160
+    assert memory["2 x 3,350 GB/s"] == 171.042
     assert memory["H100 SXM"] == 80
 
 
@@ -404,4 +420,5 @@ def test_no_recalculation_is_forced_and_the_first_rule_decides(made):
         assert b"fullCalcOnLoad" not in workbook
         # An older number would make Excel recalculate all the same.
         assert b'calcId="191029"' in workbook
-        assert package.read("xl/worksheets/sheet4.xml").count(b"stopIfTrue") == 6
+        results = f"xl/worksheets/sheet{len(own_sheets()) + 1}.xml"
+        assert package.read(results).count(b"stopIfTrue") == 6

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner.catalog import names
 from planner.catalog.precisions import find_precision
-from planner.catalog.tables import read_table
+from planner.catalog.tables import NAMES_KEPT, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,7 +67,7 @@ class Device:
     @property
     def class_label(self) -> str:
         """The device's class in words."""
-        return DEVICE_CLASSES[self.device_class]
+        return DEVICE_CLASSES.get(self.device_class, "")
 
     @property
     def total_memory_gb(self) -> float:
@@ -155,6 +155,7 @@ def _entries() -> tuple[names.Entry, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def devices_named(name: str) -> tuple[Device, ...]:
     """Every device that a name may mean: none, the one, or all between which it leaves open.
 
@@ -184,9 +185,14 @@ def nearest_devices(name: str) -> list[str]:
     >>> nearest_devices("H100")
     ['H100 NVL 94GB', 'H100 PCIe 80GB', 'H100 SXM5 80GB']
     """
+    return list(_nearest(name))
+
+
+@lru_cache(maxsize=NAMES_KEPT)
+def _nearest(name: str) -> tuple[str, ...]:
     found = [device.name for device in devices_named(name)]
     words = _words(name)
-    return found[: names.MOST_SUGGESTIONS] or names.nearest(_key(words), _telling(words), _entries())
+    return tuple(found[: names.MOST_SUGGESTIONS] or names.nearest(_key(words), _telling(words), _entries()))
 
 
 def _telling(words: Iterable[str]) -> frozenset[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from planner.catalog import names
 from planner.catalog.precisions import find_precision
-from planner.catalog.tables import read_table
+from planner.catalog.tables import NAMES_KEPT, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,13 @@ _COPIES: Final = frozenset(
 )
 _QUANTISED: Final = re.compile(r"[-_.: ](i?q\d(_[01]|_k(_[sml])?|_[a-z]+)?)(?=$|[-_.: ])")
 _SIZE: Final = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]")
+# llama.cpp writes a mixture's sizes as 35B.A3B.
+_JOINED_SIZES: Final = re.compile(r"(?<=\db)\.(?=a\d)")
 
 
 def _words(name: str) -> tuple[str, ...]:
     repository = name.strip().rpartition("/")[2]
-    plain = _QUANTISED.sub(" ", repository.casefold().removesuffix(".gguf"))
+    plain = _QUANTISED.sub(" ", _JOINED_SIZES.sub("-", repository.casefold().removesuffix(".gguf")))
     return tuple(word for word in names.words(plain) if word not in _COPIES and not find_precision(word))
 
 
@@ -109,6 +111,7 @@ def _entries() -> tuple[names.Entry, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def models_named(name: str) -> tuple[Model, ...]:
     """Every model that a name may mean: none, the one, or all between which it leaves open.
 
@@ -141,6 +144,11 @@ def nearest_models(name: str) -> list[str]:
     >>> nearest_models("gpt-oss")
     ['gpt-oss-20b', 'gpt-oss-120b']
     """
+    return list(_nearest(name))
+
+
+@lru_cache(maxsize=NAMES_KEPT)
+def _nearest(name: str) -> tuple[str, ...]:
     found = [model.name for model in models_named(name)]
     words = _words(name)
-    return found[: names.MOST_SUGGESTIONS] or names.nearest("".join(words), frozenset(words), _entries())
+    return tuple(found[: names.MOST_SUGGESTIONS] or names.nearest("".join(words), frozenset(words), _entries()))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from planner.catalog.tables import NAMES_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +56,7 @@ def precision_keys() -> Mapping[str, Precision]:
     return MappingProxyType(keys)
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def find_precision(name: str) -> Precision | None:
     """The precision that a name or alias stands for, or None.
 
@@ -78,3 +82,25 @@ def nearest_precisions(name: str) -> list[str]:
     """Up to three known names that look most like the one given."""
     close = difflib.get_close_matches(precision_key(name), precision_keys(), n=3, cutoff=0.5)
     return list(dict.fromkeys(precision_keys()[key].name for key in close))
+
+
+@cache
+def precision_in(model: str) -> Precision | None:
+    """The precision that stands in a model's own name, as in those of quantised copies; None where none does.
+
+    >>> precision_in("Meta-Llama-3.1-70B-Instruct-AWQ-INT4").name, precision_in("Llama-3.1-70B.Q4_K_M.gguf").name
+    ('AWQ', 'Q4_K_M')
+    >>> precision_in("Llama-3.1-70B-Instruct-FP8").bits, precision_in("Llama-3.1-8B")
+    (8.0, None)
+    """
+    words = [word for word in re.split(r"[\s./:-]+", model) if word]
+    # A bare number or a size such as 8B is no precision.
+    named = (
+        find_precision(word)
+        for word in words
+        if (any(c.isalpha() for c in word) and any(c.isdigit() for c in word)) or word.upper() in _WORDS
+    )
+    return next((found for found in named if found is not None), None)
+
+
+_WORDS: Final = frozenset({"AWQ", "GPTQ"})

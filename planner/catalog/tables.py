@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 Row = TypeVar("Row")
 
 _SEPARATOR: Final = "|"
+# A table of scenarios says the same few names over and over; as many looked-up names are kept, and no more.
+NAMES_KEPT: Final = 1024
 
 
 def _cell(kind: str, text: str) -> Any:

@@ -109,20 +109,80 @@ def step_time_ms(
     batch: float,
     stream_overhead_us: float,
 ) -> float:
-    """Time of a decode step: max(memory, compute) + layers x layer latency + step overhead + batch x stream overhead.
+    """Time of a decode step: max(memory, compute) + layers x latency + step overhead + (batch - 1) x stream overhead.
 
     Milliseconds, counts and microseconds give milliseconds.
     Source: reads and arithmetic overlap; what devices tell each other in every layer, launches and sampling do not.
 
-    >>> step_time_ms(30, 5, 80, 70, 1, 8, 50)
+    >>> step_time_ms(30, 5, 80, 70, 1, 9, 50)
     37.0
     """
     return (
         max(decode_memory_ms, decode_compute_ms)
         + layers * layer_latency_us / US_PER_MS
         + step_overhead_ms
-        + batch * stream_overhead_us / US_PER_MS
+        + (batch - 1) * stream_overhead_us / US_PER_MS
     )
+
+
+def added_compute_ms(active_params_b: float, batch: float, peak_tflop_s: float, devices: float, mfu: float) -> float:
+    """Time of the further streams' arithmetic, where it follows the reads: 2 x active x (batch - 1) / (peak x MFU).
+
+    Billions of parameters, counts, TFLOP/s per device and a ratio give milliseconds.
+    Source: engines that read and compute in turn; the first stream's arithmetic is in their measured efficiency.
+
+    >>> round(added_compute_ms(8, 9, 165.2, 1, 0.3), 3)
+    2.583
+    """
+    return 2 * active_params_b / GIGA_PER_TERA * (batch - 1) / (peak_tflop_s * devices * mfu) * MS_PER_S
+
+
+def step_overhead_ms(stall_ms: float, added_compute_ms: float) -> float:
+    """Time of a step beside its reads and layers: prefill stalls + arithmetic that does not overlap.
+
+    Milliseconds give milliseconds.
+    Source: definition.
+
+    >>> step_overhead_ms(3, 1)
+    4
+    """
+    return stall_ms + added_compute_ms
+
+
+def step_tokens_per_sec(step_time_ms: float, tokens_per_step: float) -> float:
+    """Decode rate of one stream from the time of a step: tokens per step x 1,000 / step time.
+
+    Milliseconds and tokens per step give tokens per second.
+    Source: a step yields one token a stream, more with a draft.
+
+    >>> round(step_tokens_per_sec(33.88, 1), 2)
+    29.52
+    """
+    return tokens_per_step * MS_PER_S / step_time_ms
+
+
+def ranged_tokens_per_sec(estimated_tokens_per_sec: float, range_factor: float, most_tokens_per_sec: float) -> float:
+    """End of an estimate's range: estimate x measured / predicted at that quantile, not above what the reads allow.
+
+    Tokens per second, a ratio and tokens per second give tokens per second.
+    Source: spread of held-out measurements about the estimate, by class of device and kind of serving.
+
+    >>> ranged_tokens_per_sec(20, 1.25, 24), ranged_tokens_per_sec(20, 0.75, 24)
+    (24, 15.0)
+    """
+    return min(estimated_tokens_per_sec * range_factor, most_tokens_per_sec)
+
+
+def read_ceiling_tokens_per_sec(weights_read_gb: float, read_bandwidth_gb_s: float, tokens_per_step: float) -> float:
+    """Rate that reading the weights once a step allows at most: tokens per step x B / weights read.
+
+    GB, GB/s and tokens per step give tokens per second.
+    Source: roofline of a memory-bound decode step.
+
+    >>> round(read_ceiling_tokens_per_sec(25.8, 4078, 1), 2)
+    158.06
+    """
+    return tokens_per_step * read_bandwidth_gb_s / weights_read_gb
 
 
 def estimated_inter_token_latency_ms(
@@ -200,6 +260,18 @@ def estimated_aggregate_tokens_per_sec(estimated_tokens_per_sec: float, batch: f
     236.0
     """
     return estimated_tokens_per_sec * batch
+
+
+def estimated_response_time_s(prefill_s: float, estimated_generation_time_s: float) -> float:
+    """Estimated time of a whole response: prefill + output / estimated rate.
+
+    Seconds give seconds.
+    Source: definition; queueing is not counted.
+
+    >>> estimated_response_time_s(0.5, 24)
+    24.5
+    """
+    return prefill_s + estimated_generation_time_s
 
 
 # Where the devices bind.

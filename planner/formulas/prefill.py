@@ -1,6 +1,6 @@
 """Prefill: the prompt is read in one pass, bound by arithmetic; what is cached is not computed again."""
 
-from planner.units import FLOP_PER_TFLOP, GIGA_PER_TERA, S_PER_HOUR
+from planner.units import FLOP_PER_TFLOP, GIGA_PER_TERA, MS_PER_S, S_PER_HOUR, US_PER_MS
 
 
 def prefill_tokens(prompt_tokens: float, cached_tokens: float) -> float:
@@ -57,6 +57,28 @@ def prefill_time_s(prefill_tflop: float, peak_tflop_s: float, devices: float, pr
     return prefill_tflop / (peak_tflop_s * devices * prefill_mfu)
 
 
+def estimated_prefill_s(
+    prefill_compute_s: float,
+    weights_gb: float,
+    bandwidth_gb_s: float,
+    efficiency: float,
+    layers: float,
+    layer_latency_us: float,
+) -> float:
+    """Estimated time of prefill: max(arithmetic, weights / (B x eta)) + layers x layer latency.
+
+    Seconds, GB, GB/s, a ratio, a count and microseconds give seconds.
+    Source: however short the prompt, one pass reads all the weights; a prompt of some hundred tokens uses every expert.
+
+    >>> round(estimated_prefill_s(0.001, 16, 3350, 0.95, 32, 69), 4)
+    0.0072
+    """
+    return (
+        max(prefill_compute_s, weights_gb / (bandwidth_gb_s * efficiency))
+        + layers * layer_latency_us / US_PER_MS / MS_PER_S
+    )
+
+
 def cached_time_to_first_token_s(prompt_tokens: float, cached_tokens: float, prefill_tokens_per_sec: float) -> float:
     """Time until the first output token where a part of the prompt is cached: (prompt - cached) / prefill rate.
 
@@ -67,6 +89,31 @@ def cached_time_to_first_token_s(prompt_tokens: float, cached_tokens: float, pre
     0.0222
     """
     return prefill_tokens(prompt_tokens, cached_tokens) / prefill_tokens_per_sec
+
+
+def shared_prefill_s(prefill_tflop: float, peak_tflop_s: float, devices: float, stall_mfu: float) -> float:
+    """Time that a prefill takes from decode on the same devices: FLOP / (peak x sqrt(devices) x MFU beside decode).
+
+    TFLOP, TFLOP/s per device, a count and a ratio give seconds.
+    Source: fitted to public measurements under continuous batching, where a part of prefill hides in decode steps and
+    tensor parallelism gains about the square root of its size.
+
+    >>> round(shared_prefill_s(280, 989.5, 4, 0.923), 4)
+    0.1533
+    """
+    return prefill_tflop / (peak_tflop_s * devices**0.5 * stall_mfu)
+
+
+def stall_ms(batch: float, shared_prefill_s: float, output_tokens: float) -> float:
+    """Time that prefills add to each decode step: streams x prefill / output tokens.
+
+    A count, seconds and tokens give milliseconds.
+    Source: while a stream generates its output, each stream of the batch is prefilled once.
+
+    >>> round(stall_ms(8, 0.2222, 500), 3)
+    3.555
+    """
+    return batch * shared_prefill_s / output_tokens * MS_PER_S
 
 
 def stalled_cycle_s(batch: float, generation_time_s: float, time_to_first_token_s: float) -> float:

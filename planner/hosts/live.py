@@ -16,6 +16,7 @@ from planner.hosts.com import ERRORS, as_typed, has_com
 from planner.hosts.live_sheets import define_functions, is_ours, own_sheet_names, write_live
 from planner.issues import Issue, PlannerError, Severity
 from planner.job import default_output, default_pdf, write_results
+from planner.library_sheets import is_library_name
 from planner.plan.study import Options, Source, Study, make_study
 from planner.table import read_table
 from planner.workbook.read import shows_percent
@@ -140,8 +141,9 @@ def _path_of(book: xlwings.Book) -> Path:
 def _study(book: xlwings.Book, options: Options | None, sheet: str) -> Study:
     read = grids(book)
     table = read_table(read, sheet)
-    # What takes a call of Excel for each look of a cell is asked of the scenario sheet only.
-    table = read_table([_with_looks(book, grid) for grid in read if grid.name == table.sheet], table.sheet)
+    # What takes a call of Excel for each look of a cell is asked of the sheets that count only.
+    seen = [_with_looks(book, grid) for grid in read if grid.name == table.sheet or is_library_name(grid.name)]
+    table = read_table(seen, table.sheet)
     return make_study(
         table.entries,
         skipped=table.skipped,

@@ -5,24 +5,28 @@ Advice never mixes the two phases: a slow first token is a prefill problem, a sl
 
 from __future__ import annotations
 
+import difflib
+import math
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import Number, as_percent, rounded
+from planner import catalog
+from planner.columns import Number, as_percent, echo, rounded
 from planner.formulas import speed
 from planner.issues import Issue, Severity
-from planner.plan.resolve import DEFAULT
+from planner.plan.basis import fits, hard_ceiling, has_range, planning_rate
+from planner.plan.limits import (
+    BATCH_NOTED_FROM,
+    BATCH_WARNED_ABOVE,
+    LONG_TTFT_S,
+    READING_PACE_TOKENS_PER_SEC,
+)
+from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, FIGURES, Result, header_of
 from planner.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-READING_PACE_TOKENS_PER_SEC: Final = 10.0
-BATCH_NOTED_FROM: Final = 16
-BATCH_WARNED_ABOVE: Final = 32
-USABLE_MEMORY_SHARE: Final = 0.9
-# People take an assistant that is silent for longer to be stuck.
-LONG_TTFT_S: Final = 2.0
 # No public measurement of a serving stack lies below; 0.85 typed into a percent cell does.
 _LOW_EFFICIENCY: Final = 0.05
 # A typed size further than this from parameters x bits is more than rounding, embeddings or mixed blocks.
@@ -47,6 +51,14 @@ FLAGS: Final = {
     "no-output": "no response time",
     "no-precision": "no precision variants",
     "one-device": "counted as one device",
+    "mixture": "a mixture of experts",
+    "unstable": "unstable under its load",
+    "estimate-gaps": "estimate incomplete",
+    "context-long": "longer than the model's context",
+    "engine-unknown": "engine without measurements",
+    "split-blank": "counted as tensor parallel",
+    "device-unknown": "device not in the catalogue",
+    "model-unknown": "model not in the catalogue",
 }
 
 
@@ -64,29 +76,87 @@ def _note(code: str, field: str, problem: str, advice: str) -> Issue:
 
 
 def _slow(result: Result) -> Issue | None:
-    rate = result.tokens_per_sec
-    if rate is None or rate >= READING_PACE_TOKENS_PER_SEC:
+    rate = planning_rate(result)
+    if not rate or rate >= READING_PACE_TOKENS_PER_SEC:
         return None
+    said = f"{'an estimated ' if has_range(result) else ''}{rounded(rate, 2)} tok/s"
     return _warning(
         "slow",
         "weights_gb" if result.scenario.weights_gb else "params_b",
-        f"One stream runs at {rounded(rate, 2)} tok/s, slower than reading ({READING_PACE_TOKENS_PER_SEC:g} tok/s)",
+        f"One stream runs at {said}, slower than reading ({READING_PACE_TOKENS_PER_SEC:g} tok/s)",
         "Use a smaller model, a lower precision or more bandwidth",
     )
 
 
 def _fit(result: Result) -> Issue | None:
-    share, scenario = result.weights_memory_share, result.scenario
-    if share is None or share <= USABLE_MEMORY_SHARE or _one_device(result):
-        # Without the device count there is no saying what the weights have to fit into.
+    scenario, needed, usable = result.scenario, result.memory_needed_gb, result.usable_memory_gb
+    if fits(result) is not False or usable is None:
         return None
     memory = f"{scenario.devices:g} x {scenario.device_memory_gb:,.10g} GB"
+    weights = f"Weights of {rounded(result.weights_gb or 0.0, 1)} GB"
+    if needed is None:
+        share, allowed = as_percent(result.weights_memory_share or 0.0), as_percent(scenario.usable_share or 0.0)
+        problem = f"{weights} take {share} of {memory}; {allowed} is usable, before any KV cache"
+        return _warning("no-fit", "device_memory_gb", problem, _LESS)
+    # Where each further device holds a copy of the cache, no one number follows from what is needed now.
+    copied = scenario.kv_heads and result.devices_needed and result.devices_needed > scenario.kv_heads
+    takes = "" if copied or not result.devices_needed else f", so it takes {result.devices_needed:,.0f} devices"
     return _warning(
         "no-fit",
         "device_memory_gb",
-        f"Weights of {rounded(result.weights_gb or 0.0, 1)} GB take {as_percent(share)} of {memory}; "
-        f"{as_percent(USABLE_MEMORY_SHARE)} is usable, before any KV cache",
-        "Use more devices, devices with more memory, or a lower precision",
+        f"{weights} and KV cache of {rounded(result.kv_cache_gb or 0.0, 1)} GB need {rounded(needed, 1)} GB; "
+        f"{memory} have {rounded(usable, 1)} GB usable{takes}",
+        _smaller(result),
+    )
+
+
+_LESS: Final = "Use more devices, devices with more memory, or a lower precision"
+
+
+def _smaller(result: Result) -> str:
+    """What would make a scenario fit."""
+    streams, context = result.streams_that_fit, result.longest_context_tokens
+    if not streams or streams < 1:
+        return _LESS
+    at_batch = "" if context is None else f", at this batch a context of {context:,.0f} tokens"
+    return f"At this context {streams:,.0f} streams fit{at_batch}"
+
+
+def _mixture(result: Result) -> Issue | None:
+    read, weights = result.weights_read_gb, result.weights_gb
+    if result.params_read_b is None or read is None or weights is None:
+        return None
+    return _note(
+        "mixture",
+        "experts",
+        f"A step reads {rounded(read, 1)} GB of the {rounded(weights, 1)} GB: the core's rate counts all experts",
+        "Plan on the estimate, which counts those that the batch uses",
+    )
+
+
+def _unstable(result: Result) -> Issue | None:
+    utilisation = result.utilisation
+    if utilisation is None or utilisation < 1:
+        return None
+    load = rounded(result.scenario.offered_requests_per_hour or 0.0, 0)
+    replicas = math.floor(utilisation * (result.scenario.replicas or 1)) + 1
+    return _warning(
+        "unstable",
+        "offered_requests_per_hour",
+        f"{load} requests an hour are {as_percent(utilisation)} of what it serves: unstable, the queue only grows",
+        f"Use at least {replicas:,} replicas, or a faster deployment",
+    )
+
+
+def _estimate_gaps(result: Result) -> Issue | None:
+    """What the estimate leaves out, said where a device or a model is named and so an estimate is wanted."""
+    if not result.not_modelled or not (result.scenario.device_class or result.kv_read_gb is not None):
+        return None
+    return _note(
+        "estimate-gaps",
+        "model",
+        f"The estimate does not count: {'; '.join(result.not_modelled)}",
+        "Name the device and the model as the catalogue has them, or fill what stands in brackets",
     )
 
 
@@ -97,11 +167,15 @@ def _batch(result: Result) -> Issue | None:
     size, share = max((pair for pair in MEASURED_BATCH_SHARE if pair[0] <= batch), key=lambda pair: pair[0])
     measured = f"public measurements give {as_percent(share)} of the batch-1 rate at batch {size} on HBM devices"
     if batch > BATCH_WARNED_ABOVE:
+        counted = has_range(result)
         return _warning(
             "batch-large",
             "batch",
             f"Batch {batch:g} is above {BATCH_WARNED_ABOVE}, where the linear model overstates: {measured}",
-            "Measure at this batch before you plan on the aggregate",
+            "Plan on the estimate, which counts the batch"
+            if counted
+            else "Measure at this batch before you plan on the aggregate",
+            Severity.NOTE if counted else Severity.WARNING,
         )
     return _note(
         "batch-noted",
@@ -112,7 +186,7 @@ def _batch(result: Result) -> Issue | None:
 
 
 def _above_ceiling(result: Result) -> Issue | None:
-    measured, ceiling = result.scenario.measured_tokens_per_sec, result.ceiling_tokens_per_sec
+    measured, ceiling = result.scenario.measured_tokens_per_sec, hard_ceiling(result)
     if measured is None or ceiling is None or measured <= ceiling:
         return None
     return _warning(
@@ -130,8 +204,18 @@ def _measured(result: Result) -> Issue | None:
         result.ceiling_tokens_per_sec,
         result.tokens_per_sec,
     )
-    if measured is None or ceiling is None or rate is None or measured > ceiling:
+    if measured is None or ceiling is None or rate is None or measured > (hard_ceiling(result) or ceiling):
         return None
+    if has_range(result):
+        estimated, low, high = result.estimated_tokens_per_sec, result.low_tokens_per_sec, result.high_tokens_per_sec
+        within = "within" if (low or 0.0) <= measured <= (high or 0.0) else "outside"
+        return _note(
+            "measured",
+            "measured_tokens_per_sec",
+            f"The measured {rounded(measured, 2)} tok/s is {as_percent(measured / (estimated or measured))} of the "
+            f"estimated {rounded(estimated or 0.0, 2)} tok/s, {within} its range",
+            "`planner calibrate` gives the fetch efficiency that would give what was measured",
+        )
     return _note(
         "measured",
         "measured_tokens_per_sec",
@@ -179,7 +263,8 @@ def _efficiency_low(result: Result) -> Issue | None:
 
 def _size_differs(result: Result) -> Issue | None:
     scenario, bits = result.scenario, result.weight_bits
-    if scenario.weights_gb is None or scenario.params_b is None or bits is None:
+    typed = result.sources.get("weights_gb") == TYPED
+    if scenario.weights_gb is None or scenario.params_b is None or bits is None or not typed:
         return None
     computed = speed.weights_gb(scenario.params_b, bits)
     if abs(scenario.weights_gb - computed) <= _SIZE_DIFFERS * computed:
@@ -194,7 +279,8 @@ def _size_differs(result: Result) -> Issue | None:
 
 
 def _slow_prefill(result: Result) -> Issue | None:
-    ttft = result.time_to_first_token_s
+    # What a prefix cache holds skips prefill, and prefill may be estimated where no rate is typed.
+    ttft = result.time_to_first_token_s if result.prefill_s is None else result.prefill_s
     if ttft is None or ttft <= LONG_TTFT_S:
         return None
     return _note(
@@ -212,9 +298,9 @@ def _ceiling(result: Result) -> Issue | None:
     return _note(
         "ceiling",
         "efficiency",
-        f"{'No efficiency is given' if blank else 'Efficiency is 100%'}, so the row's rates are a ceiling, "
+        f"{'No efficiency is given' if blank else 'Efficiency is 100%'}, so the row's core rates are a ceiling, "
         "not a prediction",
-        "Type the share of the bandwidth that your stack achieves",
+        "Plan on the estimate" if has_range(result) else "Type the share of the bandwidth that your stack achieves",
     )
 
 
@@ -222,6 +308,9 @@ def _times(result: Result) -> Issue | None:
     scenario = result.scenario
     wanted = {"prefill_tokens_per_sec": "no-prefill", "prompt_tokens": "no-prefill", "output_tokens": "no-output"}
     missing = [name for name in wanted if getattr(scenario, name) is None]
+    if missing == ["prefill_tokens_per_sec"] and has_range(result) and result.prefill_s is not None:
+        # The estimate has its own prefill, and what follows from it.
+        return None
     if not missing:
         return None
     blank = [
@@ -236,6 +325,48 @@ def _times(result: Result) -> Issue | None:
         missing[0],
         f"Without {named}, these stay blank: {', '.join(blank)}",
         f"Fill {', '.join(header_of(name) for name in missing)}",
+    )
+
+
+def _context_long(result: Result) -> Issue | None:
+    scenario, context = result.scenario, result.final_context_tokens
+    model = catalog.find_model(scenario.model) if scenario.model else None
+    most = None if model is None else model.max_context_tokens
+    if context is None or most is None or context <= most:
+        return None
+    return _warning(
+        "context-long",
+        "prompt_tokens",
+        f"Prompt and output are {context:,.0f} tokens, and {scenario.model} takes {most:,} at most",
+        "Shorten the context, or take a model with a longer one",
+    )
+
+
+def _engine_unknown(result: Result) -> Issue | None:
+    engine = result.scenario.engine
+    if not engine or catalog.engine_group(engine) != "other":
+        return None
+    known = [name for names in catalog.ENGINE_GROUPS.values() for name in names.split(", ")]
+    close = difflib.get_close_matches(engine.casefold(), [name.casefold() for name in known], n=1, cutoff=0.6)
+    hint = f"; did you mean {next(n for n in known if n.casefold() == close[0])}?" if close else ""
+    return _note(
+        "engine-unknown",
+        "engine",
+        f"Engine is {echo(engine)}, of which no measurements are known, so the class's general constants count{hint}",
+        f"Known are {', '.join(known[:-1])}",
+    )
+
+
+def _split_blank(result: Result) -> Issue | None:
+    scenario = result.scenario
+    blank = result.sources.get("split") == DEFAULT
+    if not blank or (scenario.devices or 1) <= 1 or catalog.engine_group(scenario.engine or "") != "llamacpp":
+        return None
+    return _note(
+        "split-blank",
+        "devices",
+        f"{scenario.engine} splits a model by layers unless told otherwise, and the row counts as tensor parallel",
+        f"Type By layers in a column {header_of('split')} if it does",
     )
 
 
@@ -263,6 +394,7 @@ def _one_device(result: Result) -> Issue | None:
 
 _RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
     _fit,
+    _unstable,
     _slow,
     _batch,
     _above_ceiling,
@@ -275,4 +407,9 @@ _RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
     _times,
     _no_precision,
     _one_device,
+    _mixture,
+    _estimate_gaps,
+    _context_long,
+    _engine_unknown,
+    _split_blank,
 )

@@ -6,8 +6,7 @@ Every surface (sheet, function, report, command line) takes its numbers from her
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from functools import cache
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +14,10 @@ from planner import catalog
 from planner.formulas import memory, speed
 from planner.issues import PlannerError
 from planner.plan import checks
+from planner.plan.modelled import not_modelled
+from planner.plan.recipes import RECIPES, Way
 from planner.plan.resolve import Resolution, resolve
-from planner.plan.scenario import Result, Scenario
+from planner.plan.scenario import FIGURES, Result, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,12 +45,6 @@ FORMULAS: Final[Mapping[str, Formula]] = MappingProxyType(
 )
 
 
-@cache
-def parameters_of(formula: Formula) -> tuple[str, ...]:
-    """The names of a formula's parameters, in order."""
-    return tuple(inspect.signature(formula).parameters)
-
-
 def evaluate(scenario: Scenario) -> Result:
     """Every figure of a scenario, with its warnings and notes.
 
@@ -68,31 +63,67 @@ def evaluate(scenario: Scenario) -> Result:
 
 def evaluate_resolved(resolution: Resolution) -> Result:
     """Every figure of a completed scenario."""
-    result = result_of(resolution.scenario, resolution.sources)
-    return dataclasses.replace(result, issues=resolution.issues + checks.check(result))
+    scenario, sources = resolution.scenario, resolution.sources
+    figures: dict[str, Any] = compute(scenario)
+    missing = not_modelled(scenario, figures, sources)
+    unchecked = Result(scenario=scenario, sources=sources, not_modelled=missing, **figures)
+    issues = resolution.issues + checks.check(unchecked)
+    return Result(scenario=scenario, sources=sources, not_modelled=missing, issues=issues, **figures)
 
 
 def result_of(scenario: Scenario, sources: Mapping[str, str]) -> Result:
     """The figures of a completed scenario, with no checks made."""
     figures: dict[str, Any] = compute(scenario)
-    return Result(scenario=scenario, sources=sources, **figures)
+    missing = not_modelled(scenario, figures, sources)
+    return Result(scenario=scenario, sources=sources, not_modelled=missing, **figures)
 
 
 def compute(scenario: Scenario) -> dict[str, float | None]:
     """The figures of a completed scenario by name; None where an input is missing."""
-    known: dict[str, Any] = {name: getattr(scenario, name) for name in _INPUTS}
-    bits = catalog.precision_bits(scenario.precision) if scenario.precision else None
-    known["weight_bits"] = bits
-    figures: dict[str, float | None] = {"weight_bits": bits}
-    for name, formula in FORMULAS.items():
-        value = known.get(name)
-        if value is None:
-            arguments = [known.get(parameter) for parameter in parameters_of(formula)]
-            value = None if None in arguments else formula(*arguments)
-        known[name] = figures[name] = value
-    return figures
+    known = _BLANK | known_of(scenario)
+    for name, ways in _STEPS:
+        if known[name] is None:
+            for formula, arguments_in, when in ways:
+                arguments = arguments_in(known)
+                if None not in arguments and (when is None or when(known)):
+                    known[name] = formula(*arguments)
+                    break
+    return {name: known[name] for name in _FIGURES}
 
 
-_INPUTS: Final = tuple(
-    field.name for field in dataclasses.fields(Scenario) if field.name not in {"name", "model", "notes"}
+def known_of(scenario: Scenario) -> dict[Any, Any]:
+    """A completed scenario's inputs by name, and the bits of its precisions."""
+    known: dict[Any, Any] = dict(zip(_INPUTS, _inputs_in(scenario), strict=True))
+    for bits, name in BITS.items():
+        precision = known[name]
+        known[bits] = catalog.precision_bits(precision) if precision else None
+    return known
+
+
+# The bits that formulas take, and the precision that they are of.
+BITS: Final[Mapping[str, str]] = MappingProxyType(
+    {"weight_bits": "precision", "kv_bits": "kv_precision", "expert_bits": "expert_precision"}
 )
+# Every figure in the order in which they are made, each with its ways; a figure of the core has one.
+WAYS: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
+    {name: (Way(formula),) for name, formula in FORMULAS.items()} | dict(RECIPES)
+)
+TEXTS: Final = frozenset({"name", "model", "notes", "device", "engine"})
+_INPUTS: Final = tuple(field.name for field in dataclasses.fields(Scenario) if field.name not in TEXTS)
+_inputs_in: Final = attrgetter(*_INPUTS)
+_FIGURES: Final = tuple(FIGURES)
+
+
+def _arguments_in(way: Way) -> Callable[[Mapping[Any, Any]], tuple[Any, ...]]:
+    """What picks a way's arguments from all that is known, numbers among it as themselves: see _BLANK."""
+    found = itemgetter(*way.taken)
+    return found if len(way.taken) > 1 else lambda known: (found(known),)
+
+
+_STEPS: Final = tuple(
+    (name, tuple((way.formula, _arguments_in(way), way.when) for way in ways)) for name, ways in WAYS.items()
+)
+# A number that a way binds stands for itself, so that one look-up serves fields and numbers alike.
+_BLANK: Final[dict[Any, Any]] = dict.fromkeys(_FIGURES) | {
+    taken: taken for ways in WAYS.values() for way in ways for taken in way.taken if not isinstance(taken, str)
+}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import BadValueError, Text, Typed, read_value
 from planner.issues import Issue, Severity
+from planner.plan.fill import EMPTY_LIBRARY, Filling, Library
 from planner.plan.scenario import COLUMNS, Scenario, header_of
+from planner.units import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +19,23 @@ if TYPE_CHECKING:
 TYPED: Final = "typed"
 DEFAULT: Final = "default"
 # Per-device figures come from datasheets rounded to three digits, so a smaller gap is no contradiction.
-_SAME_WITHIN: Final = 0.005
+SAME_WITHIN: Final = 0.005
+
+
+# Figures of which the first is a part of the second, so that no equation holds where it is more.
+RELATIONS: Final = (
+    ("active_params_b", "params_b"),
+    ("streamed_params_b", "params_b"),
+    ("active_weights_gb", "weights_gb"),
+    ("active_experts", "experts"),
+    ("kv_heads", "heads"),
+    ("kv_layers", "layers"),
+    ("full_layers", "kv_layers"),
+    ("cached_tokens", "prompt_tokens"),
+    ("low_factor", "high_factor"),
+)
+# What a device or model that nobody knows would have filled, so that it is not called missing as well.
+_NEEDS: Final = {"device": "device_bandwidth_gb_s", "model": "weights_gb"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +52,11 @@ class Resolution:
         return not any(issue.severity is Severity.ERROR for issue in self.issues)
 
 
-def resolve(scenario: Scenario, refused: frozenset[str] = frozenset()) -> Resolution:
+def resolve(scenario: Scenario, refused: frozenset[str] = frozenset(), library: Library = EMPTY_LIBRARY) -> Resolution:
     """Complete a scenario and say what is wrong with it, all at once.
+
+    A field is what was typed, else what the user's own device or model of that name has, else what the catalogue's
+    has, else what was measured on its class of device, else its column's default.
 
     Values are checked by their column's rule, so ``efficiency="85%"`` or ``precision="fp8"`` are
     understood here as they are in a cell. Fields in ``refused`` held a value that was refused
@@ -44,10 +65,9 @@ def resolve(scenario: Scenario, refused: frozenset[str] = frozenset()) -> Resolu
     issues: list[Issue] = []
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for name, column in COLUMNS.items():
-        given = getattr(scenario, name)
+    for (name, column, blank), given in zip(BLANKS, _values_in(scenario), strict=True):
         if given is None or given == "":
-            values[name] = "" if isinstance(column.rule, Text) else column.default
+            values[name] = blank
             if column.default is not None:
                 sources[name] = DEFAULT
             continue
@@ -58,11 +78,26 @@ def resolve(scenario: Scenario, refused: frozenset[str] = frozenset()) -> Resolu
             values[name] = None
             issues.append(_error(bad.code, name, bad.problem, bad.accepted))
     refused |= {issue.field for issue in issues}
-    complete = dataclasses.replace(scenario, **values)
+    filling = Filling(values, sources, library)
+    filling.from_names()
+    filling.from_class()
+    issues += filling.issues
+    unnamed = {_NEEDS[issue.field] for issue in filling.issues if issue.severity is Severity.ERROR}
+    refused |= unnamed
+    complete = Scenario(**values)
     issues += _missing(complete, refused)
     if not refused & {"device_bandwidth_gb_s", "devices", "bandwidth_gb_s"}:
         issues += _contradiction(complete, sources)
+    issues += _relations(complete, sources)
     return Resolution(complete, MappingProxyType(sources), tuple(issues))
+
+
+# What each column holds where nothing was typed.
+BLANKS: Final = tuple(
+    (name, column, "" if column.default is None and type(column.rule) is Text else column.default)
+    for name, column in COLUMNS.items()
+)
+_values_in: Final = attrgetter(*COLUMNS)
 
 
 def _missing(scenario: Scenario, refused: frozenset[str]) -> list[Issue]:
@@ -102,7 +137,7 @@ def _missing(scenario: Scenario, refused: frozenset[str]) -> list[Issue]:
 
 def _contradiction(scenario: Scenario, sources: Mapping[str, str]) -> list[Issue]:
     each, devices, total = scenario.device_bandwidth_gb_s, scenario.devices, scenario.bandwidth_gb_s
-    if each is None or devices is None or total is None or abs(each * devices - total) <= _SAME_WITHIN * total:
+    if each is None or devices is None or total is None or abs(each * devices - total) <= SAME_WITHIN * total:
         return []
     blank = " (the count is blank)" if sources.get("devices") == DEFAULT else ""
     counted = f"{devices:g} device{'' if devices == 1 else 's'}{blank}"
@@ -115,6 +150,24 @@ def _contradiction(scenario: Scenario, sources: Mapping[str, str]) -> list[Issue
             "two figures that agree, or one of them blank",
         )
     ]
+
+
+def _relations(scenario: Scenario, sources: Mapping[str, str]) -> list[Issue]:
+    """Parts that are more than their whole, each said of what was typed."""
+    issues = []
+    for lesser, greater in RELATIONS:
+        low, high = getattr(scenario, lesser), getattr(scenario, greater)
+        typed = [name for name in (lesser, greater) if sources.get(name) == TYPED]
+        if low is None or high is None or not typed or low <= high * (1 + SLACK):
+            continue
+        field = typed[0]
+        (first, value), (other, limit) = ((lesser, low), (greater, high))[:: 1 if field == lesser else -1]
+        what, least = ("above", "at most") if field == lesser else ("below", "at least")
+        source = sources.get(other, TYPED)
+        from_where = "" if source == TYPED else f" ({source})"
+        problem = f"{header_of(first)} is {value:,.10g}, {what} {header_of(other)} of {limit:,.10g}{from_where}"
+        issues.append(_error("relation", field, problem, f"{least} {limit:,.10g}"))
+    return issues
 
 
 def _error(code: str, name: str, problem: str, accepted: str) -> Issue:

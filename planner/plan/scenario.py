@@ -1,4 +1,4 @@
-"""Scenario and Result: what goes in and what comes out, each field declared once as a column."""
+"""Scenario: what goes in, each field declared once as a column; and the columns of what comes out."""
 
 from __future__ import annotations
 
@@ -7,284 +7,357 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated
 
-from planner.columns import Column, Number, PrecisionName, Ratio, Text, columns_of, header
+from planner.catalog import DEVICE_CLASSES
+from planner.columns import Column, Number, PrecisionName, Ratio, Text, choice, columns_of, header
 from planner.issues import Issue
+from planner.plan.core_inputs import COUNT, POSITIVE, TOKENS, CoreInputs
+from planner.plan.limits import USABLE_MEMORY_SHARE
+from planner.plan.result import Figures
 
-POSITIVE = Number(above=0)
-COUNT = Number(least=1, whole=True)
-TOKENS = Number(least=1, whole=True, likely=(10, 10_000_000))
+__all__ = [
+    "COLUMNS",
+    "CORE_COLUMNS",
+    "COUNT",
+    "FIGURES",
+    "POSITIVE",
+    "TOKENS",
+    "Result",
+    "Scenario",
+    "figure_header",
+    "header_of",
+]
+
+WHOLE = Number(least=0, whole=True)
+LATENCY = Number(least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(CoreInputs):
     """One deployment scenario: a model at a precision, on devices, serving a batch of streams.
 
     Fields left None are filled by :func:`planner.plan.resolve.resolve`, which records from where.
     Units stand last in the names; GB is 1e9 bytes; efficiency and occupancy are ratios 0..1.
     """
 
-    name: Annotated[
+    device: Annotated[
         str,
         Column(
-            "Scenario",
+            "Device",
             Text(),
-            "What you call this scenario; it names its rows in sheets and report.",
-            ("name", "scenario name", "case", "deployment", "option"),
+            "A device of the catalogue or of your Devices sheet; fills blank bandwidth, memory and peak.",
+            ("gpu", "accelerator", "card", "hardware", "device name", "gpu model", "gpu type", "device model"),
+            common=True,
         ),
     ] = ""
-    model: Annotated[
-        str,
-        Column("Model", Text(), "The model's name, for the reader.", ("model name", "llm", "model label")),
-    ] = ""
-    params_b: Annotated[
-        float | None,
-        Column(
-            "Parameters",
-            Number(above=0, likely=(0.05, 20_000)),
-            "Total parameters in billions: 70 for a 70B model. With the precision it gives the weights.",
-            ("params", "parameters (b)", "parameter count", "billion parameters", "total parameters"),
-        ),
-    ] = None
-    precision: Annotated[
+    device_class: Annotated[
         str | None,
         Column(
-            "Precision",
-            PrecisionName(),
-            "Number format of the weights, or bits per weight: FP16, FP8, INT4, Q4_K_M, 4.85.",
-            ("quantization", "quantisation", "quant", "dtype", "weight precision", "format", "bits", "bits per weight"),
+            "Device class",
+            choice(DEVICE_CLASSES),
+            "The kind of device, by which measured constants are chosen. Follows from the device.",
+            ("accelerator class",),
         ),
     ] = None
-    weights_gb: Annotated[
-        float | None,
-        Column(
-            "Weights",
-            Number(above=0, likely=(0.1, 10_000)),
-            "Size of the weights in memory. A typed size wins over parameters x precision.",
-            ("weights in memory", "weight size", "model weights", "weights size", "file size", "model file size"),
-        ),
-    ] = None
-    device_bandwidth_gb_s: Annotated[
-        float | None,
-        Column(
-            "Bandwidth per device",
-            Number(above=0, likely=(5, 50_000)),
-            "Memory bandwidth of ONE device. The number of devices multiplies it.",
-            (
-                "device bandwidth",
-                "bandwidth per gpu",
-                "gpu bandwidth",
-                "memory bandwidth per gpu",
-                "memory bandwidth per device",
-                "bandwidth each",
-                "per gpu bandwidth",
-                "per device bandwidth",
-                "gpu memory bandwidth",
-                "device memory bandwidth",
-                "bandwidth of one device",
-            ),
-        ),
-    ] = None
-    devices: Annotated[
-        float | None,
-        Column(
-            "Devices",
-            COUNT,
-            "How many devices hold the weights together. Blank counts as 1.",
-            (
-                "device count",
-                "gpus",
-                "gpu count",
-                "number of gpus",
-                "number of devices",
-                "number gpus",
-                "number devices",
-                "accelerators",
-                "cards",
-                "tp",
-                "tp size",
-                "tensor parallelism",
-                "tensor parallelism size",
-                "gpus used",
-                "devices used",
-            ),
-            default=1.0,
-            decimals=0,
-        ),
-    ] = None
-    bandwidth_gb_s: Annotated[
-        float | None,
-        Column(
-            "Aggregate bandwidth",
-            Number(above=0, likely=(5, 1_000_000)),
-            "Memory bandwidth of ALL devices together, instead of bandwidth per device x devices.",
-            ("total bandwidth", "bandwidth total", "aggregate memory bandwidth", "total memory bandwidth"),
-        ),
-    ] = None
-    device_memory_gb: Annotated[
-        float | None,
-        Column(
-            "Memory per device",
-            Number(above=0, likely=(1, 2_000)),
-            "Memory of ONE device, for the marks that say whether the weights fit. Optional.",
-            ("device memory", "gpu memory", "vram", "memory per gpu", "hbm", "vram per gpu"),
-        ),
-    ] = None
-    efficiency: Annotated[
-        float | None,
-        Column(
-            "Efficiency",
-            Ratio(),
-            "Share of the bandwidth that the serving stack achieves (eta). Blank gives the ceiling.",
-            (
-                "eta",
-                "η",
-                "bandwidth efficiency",
-                "achieved efficiency",
-                "mbu",
-                "bandwidth utilisation",
-                "memory bandwidth utilisation",
-                "bandwidth efficiency factor",
-                "efficiency factor",
-            ),
-            default=1.0,
-        ),
-    ] = None
-    batch: Annotated[
-        float | None,
-        Column(
-            "Batch",
-            COUNT,
-            "Streams decoded together. Blank counts as 1.",
-            (
-                "batch size",
-                "bs",
-                "users",
-                "concurrent users",
-                "max num seqs",
-                "concurrency",
-                "concurrent streams",
-                "streams",
-                "concurrent requests",
-            ),
-            default=1.0,
-            decimals=0,
-        ),
-    ] = None
-    prompt_tokens: Annotated[
-        float | None,
-        Column(
-            "Prompt",
-            TOKENS,
-            "Tokens of the prompt; needed for the time to first token.",
-            ("prompt tokens", "input tokens", "prompt length", "input length", "isl", "context tokens"),
-        ),
-    ] = None
-    output_tokens: Annotated[
-        float | None,
-        Column(
-            "Output",
-            TOKENS,
-            "Tokens generated; needed for the generation and response times.",
-            ("output tokens", "generated tokens", "completion tokens", "output length", "osl"),
-        ),
-    ] = None
-    prefill_tokens_per_sec: Annotated[
-        float | None,
-        Column(
-            "Prefill rate",
-            Number(above=0, likely=(10, 10_000_000)),
-            "Prompt tokens processed in a second; needed for the time to first token.",
-            ("prefill", "prefill speed", "prefill throughput", "prompt processing rate"),
-            decimals=0,
-        ),
-    ] = None
-    occupancy: Annotated[
-        float | None,
-        Column(
-            "Average occupancy",
-            Ratio(),
-            "Share of the batch that is busy on average; gives requests per hour at that load. Optional.",
-            ("occupancy", "average load", "batch occupancy", "average utilisation of the batch"),
-        ),
-    ] = None
-    measured_tokens_per_sec: Annotated[
-        float | None,
-        Column(
-            "Measured rate",
-            Number(above=0, likely=(0.1, 100_000)),
-            "A measured rate of one stream, checked against the ceiling. Optional.",
-            ("measured", "measured per stream", "measured tokens per second", "observed rate", "measured speed"),
-        ),
-    ] = None
-    notes: Annotated[
+    engine: Annotated[
         str,
         Column(
-            "Notes", Text(), "Anything you want to keep beside the row.", ("note", "comment", "comments", "remarks")
+            "Engine",
+            Text(),
+            "The serving software: vLLM, SGLang, TensorRT-LLM, llama.cpp, ExLlama, MLX, ...; it chooses the constants.",
+            ("runtime", "serving engine", "inference engine", "framework", "backend", "serving stack"),
+            common=True,
         ),
     ] = ""
+    split: Annotated[
+        str | None,
+        Column(
+            "Split",
+            choice({"tensor": "Tensor parallel", "layers": "By layers"}),
+            "How devices share the model: tensor parallel (all read at once) or by layers (one after another).",
+            ("parallelism", "parallel", "model parallelism"),
+            default="tensor",
+        ),
+    ] = None
+    peak_tflop_s: Annotated[
+        float | None,
+        Column(
+            "Peak per device",
+            Number(above=0, likely=(0.1, 50_000)),
+            "DENSE peak of ONE device at the precision that it computes in; sparse datasheet figures are twice that.",
+            ("peak tflops", "tflops", "peak compute", "dense tflops", "compute per device"),
+        ),
+    ] = None
+    active_params_b: Annotated[
+        float | None,
+        Column(
+            "Active parameters",
+            Number(above=0, likely=(0.05, 20_000)),
+            "Parameters that one token uses, in billions; fewer than all in a mixture of experts.",
+            ("active params", "activated parameters", "active parameters (b)"),
+        ),
+    ] = None
+    active_weights_gb: Annotated[
+        float | None,
+        Column(
+            "Active weights",
+            Number(above=0, likely=(0.1, 10_000)),
+            "Size of the weights that one token reads, where experts and the rest differ in precision.",
+            ("active size", "weights per token"),
+        ),
+    ] = None
+    streamed_params_b: Annotated[
+        float | None,
+        Column(
+            "Streamed parameters",
+            Number(above=0, likely=(0.05, 20_000)),
+            "Parameters that a step reads, in billions: an input embedding of its own is looked up, not read.",
+            ("parameters read",),
+        ),
+    ] = None
+    experts: Annotated[
+        float | None,
+        Column(
+            "Experts", COUNT, "Experts in each layer of a mixture.", ("expert count", "number of experts"), decimals=0
+        ),
+    ] = None
+    active_experts: Annotated[
+        float | None,
+        Column(
+            "Active experts", COUNT, "Experts that one token is routed to.", ("experts per token", "top k"), decimals=0
+        ),
+    ] = None
+    expert_precision: Annotated[
+        str | None,
+        Column(
+            "Expert precision",
+            PrecisionName(),
+            "Number format of the experts, where it differs from the rest.",
+            ("expert format", "expert dtype"),
+        ),
+    ] = None
+    layers: Annotated[
+        float | None, Column("Layers", COUNT, "Layers of the model.", ("layer count", "number of layers"), decimals=0)
+    ] = None
+    heads: Annotated[
+        float | None,
+        Column("Heads", COUNT, "Attention heads of a layer.", ("attention heads", "query heads"), decimals=0),
+    ] = None
+    kv_heads: Annotated[
+        float | None,
+        Column("KV heads", COUNT, "Key and value heads of a layer.", ("key value heads", "num kv heads"), decimals=0),
+    ] = None
+    head_dim: Annotated[
+        float | None,
+        Column("Head dimension", COUNT, "Elements of a head; not always hidden / heads.", ("head dim",), decimals=0),
+    ] = None
+    kv_layers: Annotated[
+        float | None,
+        Column(
+            "KV layers", COUNT, "Layers that keep a KV cache.", ("layers with cache", "attention layers"), decimals=0
+        ),
+    ] = None
+    full_layers: Annotated[
+        float | None,
+        Column(
+            "Full-attention layers",
+            WHOLE,
+            "Layers whose cache grows with the whole context; the others keep a window.",
+            ("global layers", "full layers"),
+            decimals=0,
+        ),
+    ] = None
+    window_tokens: Annotated[
+        float | None,
+        Column("Window", COUNT, "Tokens that a sliding-window layer looks back on.", ("sliding window",), decimals=0),
+    ] = None
+    window_reserve: Annotated[
+        str | None,
+        Column(
+            "Window reserve",
+            choice({"full": "Full", "capped": "Capped"}),
+            "Whether the engine reserves sliding-window layers in full (the safe default) or caps them at the window.",
+            ("sliding window reserve",),
+            default="full",
+        ),
+    ] = None
+    kv_lora_rank: Annotated[
+        float | None, Column("KV rank", COUNT, "Rank of a latent (MLA) cache.", ("kv lora rank",), decimals=0)
+    ] = None
+    rope_dim: Annotated[
+        float | None,
+        Column(
+            "Rope dimension", COUNT, "Rotary elements beside a latent (MLA) cache.", ("qk rope head dim",), decimals=0
+        ),
+    ] = None
+    kv_precision: Annotated[
+        str | None,
+        Column(
+            "KV precision",
+            PrecisionName(),
+            "Number format of the KV cache, apart from the weights'.",
+            ("kv cache precision", "kv dtype", "kv cache dtype", "cache precision", "kv quantisation"),
+            default="FP16",
+            common=True,
+        ),
+    ] = None
+    kv_bytes_per_token: Annotated[
+        float | None,
+        Column(
+            "KV per token",
+            Number(least=0),
+            "Bytes of KV cache that one token of one stream takes over all layers and devices.",
+            ("kv bytes per token", "kv cache per token"),
+            decimals=0,
+        ),
+    ] = None
+    usable_share: Annotated[
+        float | None,
+        Column(
+            "Usable memory",
+            Ratio(),
+            "Share of the devices' memory that an engine may fill.",
+            ("gpu memory utilization", "gpu memory utilisation", "usable share", "memory fraction"),
+            default=USABLE_MEMORY_SHARE,
+        ),
+    ] = None
+    overhead_gb: Annotated[
+        float | None,
+        Column(
+            "Memory overhead",
+            Number(least=0),
+            "Memory of all devices that neither weights nor cache hold: buffers, graphs, the runtime.",
+            ("overhead", "runtime overhead"),
+            default=0.0,
+        ),
+    ] = None
+    cached_tokens: Annotated[
+        float | None,
+        Column(
+            "Cached prompt",
+            WHOLE,
+            "Tokens of the prompt that a prefix cache holds; they skip prefill, not decode.",
+            ("cached tokens", "prefix cache tokens", "cached prompt tokens"),
+            default=0.0,
+            decimals=0,
+        ),
+    ] = None
+    prefill_on: Annotated[
+        str | None,
+        Column(
+            "Prefill on",
+            choice({"shared": "The same devices", "apart": "Other devices"}),
+            "Whether prefill stops decode on the same devices, as in continuous batching, or runs apart.",
+            ("prefill placement", "disaggregation"),
+        ),
+    ] = None
+    arithmetic: Annotated[
+        str | None,
+        Column(
+            "Arithmetic",
+            choice({"overlaps": "Overlaps reading", "added": "Added to reading"}),
+            "Whether the engine computes while it reads, or after. Follows from class and engine.",
+        ),
+    ] = None
+    draft_tokens: Annotated[
+        float | None,
+        Column("Draft", COUNT, "Tokens drafted for each step of speculative decoding.", ("draft tokens",), decimals=0),
+    ] = None
+    acceptance: Annotated[
+        float | None,
+        Column("Acceptance", Ratio(), "Share of drafted tokens that are accepted.", ("acceptance rate",)),
+    ] = None
+    draft_step_ms: Annotated[
+        float | None,
+        Column("Draft step", Number(least=0), "Time of one step of the draft model.", ("draft time",), default=0.0),
+    ] = None
+    offered_requests_per_hour: Annotated[
+        float | None,
+        Column(
+            "Offered load",
+            Number(above=0),
+            "Requests that arrive in an hour at all replicas; gives utilisation and wait.",
+            ("offered requests", "requests offered", "demand", "arrival rate"),
+            decimals=0,
+            common=True,
+        ),
+    ] = None
+    replicas: Annotated[
+        float | None,
+        Column(
+            "Replicas",
+            COUNT,
+            "Copies of the deployment that share the load.",
+            ("instances", "copies"),
+            default=1.0,
+            decimals=0,
+        ),
+    ] = None
+    fetch_efficiency: Annotated[
+        float | None,
+        Column(
+            "Fetch efficiency",
+            Ratio(),
+            "Share of the bandwidth while weights and cache are read, latencies apart. Follows from class and engine.",
+            ("memory efficiency",),
+        ),
+    ] = None
+    layer_latency_us: Annotated[
+        float | None,
+        Column(
+            "Latency per layer",
+            LATENCY,
+            "Time that each layer costs whatever it reads. Follows from class and engine.",
+            ("layer latency",),
+        ),
+    ] = None
+    stream_overhead_us: Annotated[
+        float | None,
+        Column(
+            "Time per stream", LATENCY, "Time that each stream beyond the first adds to a step.", ("stream overhead",)
+        ),
+    ] = None
+    mfu: Annotated[
+        float | None,
+        Column(
+            "Decode MFU",
+            Ratio(),
+            "Share of the peak that decode's arithmetic reaches.",
+            ("mfu", "decode flop utilisation"),
+        ),
+    ] = None
+    prefill_mfu: Annotated[
+        float | None,
+        Column("Prefill MFU", Ratio(), "Share of the peak that prefill reaches.", ("prefill flop utilisation",)),
+    ] = None
+    stall_mfu: Annotated[
+        float | None,
+        Column("Prefill MFU beside decode", Ratio(), "Share of the peak that prefill reaches between decode steps."),
+    ] = None
+    low_factor: Annotated[
+        float | None,
+        Column("Low factor", Number(above=0), "Measured rates lie above this times the estimate, 9 in 10."),
+    ] = None
+    high_factor: Annotated[
+        float | None,
+        Column("High factor", Number(above=0), "Measured rates lie below this times the estimate, 9 in 10."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Figures):
     """What a scenario comes to: the completed scenario, the computed figures, and what to know about them.
 
-    A figure is None where an input that it needs was not given.
+    ``not_modelled`` says what the estimate leaves out for want of an input.
     """
 
     scenario: Scenario
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     issues: tuple[Issue, ...] = ()
-
-    weight_bits: Annotated[
-        float | None,
-        Column("Bits per weight", Number(above=0), "True bits per weight of the precision, block scales included."),
-    ] = None
-    weights_gb: Annotated[
-        float | None, Column("Weights", POSITIVE, "Weights in memory: typed, or parameters x bits / 8.")
-    ] = None
-    bandwidth_gb_s: Annotated[
-        float | None, Column("Bandwidth", POSITIVE, "Aggregate memory bandwidth: typed, or per device x devices.")
-    ] = None
-    usable_bandwidth_gb_s: Annotated[float | None, Column("Usable bandwidth", POSITIVE, "Bandwidth x efficiency.")] = (
-        None
-    )
-    tokens_per_sec: Annotated[float | None, Column("Per stream", POSITIVE, "Decode rate of one stream.")] = None
-    ceiling_tokens_per_sec: Annotated[
-        float | None, Column("Ceiling per stream", POSITIVE, "Decode rate of one stream at efficiency 1.")
-    ] = None
-    inter_token_latency_ms: Annotated[
-        float | None, Column("Inter-token latency", POSITIVE, "Time between two tokens of a stream.")
-    ] = None
-    aggregate_tokens_per_sec: Annotated[
-        float | None, Column("Aggregate", POSITIVE, "Decode rate of all streams together.", decimals=1)
-    ] = None
-    time_to_first_token_s: Annotated[
-        float | None, Column("Time to first token", POSITIVE, "Prompt / prefill rate, without queueing.")
-    ] = None
-    generation_time_s: Annotated[
-        float | None, Column("Generation time", POSITIVE, "Output / per-stream rate.", decimals=2)
-    ] = None
-    response_time_s: Annotated[
-        float | None, Column("Response time", POSITIVE, "Time to first token + generation.", decimals=2)
-    ] = None
-    requests_per_hour: Annotated[
-        float | None, Column("Requests", POSITIVE, "Requests completed in an hour, every stream busy.", decimals=0)
-    ] = None
-    requests_at_occupancy_per_hour: Annotated[
-        float | None,
-        Column("Requests at occupancy", POSITIVE, "Requests in an hour at the average occupancy.", decimals=0),
-    ] = None
-    requests_per_device_per_hour: Annotated[
-        float | None,
-        Column("Requests per device", POSITIVE, "Requests in an hour that each device earns.", decimals=0),
-    ] = None
-    weights_memory_share: Annotated[
-        float | None,
-        Column("Weights / memory", Ratio(), "Share of the devices' memory that the weights alone take."),
-    ] = None
+    not_modelled: tuple[str, ...] = ()
 
 
 COLUMNS: Mapping[str, Column] = MappingProxyType(dict(columns_of(Scenario)))
+CORE_COLUMNS: Mapping[str, Column] = MappingProxyType(dict(columns_of(CoreInputs)))
 FIGURES: Mapping[str, Column] = MappingProxyType(dict(columns_of(Result)))
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.evaluate import evaluate_resolved
@@ -23,11 +23,15 @@ from planner.plan.variants import (
     read_precisions,
     speed_table,
 )
+from planner.plan.whatif import Fix, fixes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from planner.plan.scenario import Result, Scenario
+
+# Seven variants of each scenario: beyond this nobody reads them, and a large run would wait for them.
+FIXES_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,11 @@ class Study:
         """For each case, the scenario at each of the asked batch sizes."""
         return tuple(tuple(at_batch(case.result, size) for size in self.options.batches) for case in self.cases)
 
+    @cached_property
+    def fixes(self) -> tuple[tuple[Fix, ...], ...]:
+        """For each of the first cases, up to a limit, the fixes that can be tried on it."""
+        return tuple(fixes_of(case.result) for case in self.cases[:FIXES_LIMIT])
+
     def case_of(self, result: Result) -> Case:
         """The case that holds a result."""
         return next(case for case in self.cases if case.result is result)
@@ -162,8 +171,16 @@ def make_study(
         located = tuple(entry.origin.locate(issue) for issue in result.issues)
         cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
         found += located
-    found.sort(key=lambda issue: issue.row or 0)
-    return Study(tuple(cases), tuple(skipped), tuple(found), source or Source(), options or Options())
+    # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
+    left_out = tuple(skipped)
+    scenarios = {"", *(case.origin.sheet for case in cases), *(row.origin.sheet for row in left_out)}
+
+    def place(issue: Issue) -> tuple[bool, str, int]:
+        ours = issue.sheet in scenarios
+        return ours, "" if ours else issue.sheet, issue.row or 0
+
+    found.sort(key=place)
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options or Options())
 
 
 def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,12 +9,13 @@ from planner import catalog
 from planner.columns import BadValueError, Typed, read_value
 from planner.formulas import memory, speed
 from planner.issues import PlannerError
-from planner.plan.checks import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.evaluate import result_of
+from planner.plan.fill import refilled
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.scenario import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from planner.plan.scenario import Result
 
@@ -61,15 +61,34 @@ def at_precision(result: Result, precision: str) -> Result | None:
     if result.weights_gb is None or result.weight_bits is None:
         return None
     to_bits = catalog.precision_bits(precision)
-    weights = speed.requantized_weights_gb(result.weights_gb, result.weight_bits, to_bits)
-    scenario = dataclasses.replace(result.scenario, precision=precision, weights_gb=weights)
-    return result_of(scenario, result.sources)
+    own = result.scenario
+    if own.expert_precision and own.params_b:
+        # A mixed file has no one precision to scale from; at one precision for all it is parameters x bits.
+        weights = speed.weights_gb(own.params_b, to_bits)
+    else:
+        weights = speed.requantized_weights_gb(result.weights_gb, result.weight_bits, to_bits)
+    active = own.active_weights_gb
+    return otherwise(
+        result,
+        precision=precision,
+        weights_gb=weights,
+        active_weights_gb=None if active is None else active * weights / result.weights_gb,
+        expert_precision=None,
+    )
 
 
 def at_batch(result: Result, batch: float) -> Result:
     """The same scenario with another batch."""
-    scenario = dataclasses.replace(result.scenario, batch=float(batch))
-    return result_of(scenario, result.sources)
+    return otherwise(result, batch=float(batch))
+
+
+def otherwise(result: Result, sources: Mapping[str, str] | None = None, **changes: Any) -> Result:
+    """The same scenario with some inputs otherwise, and with the measured constants that hold then.
+
+    ``sources`` are where inputs come from then, where a change is of another source.
+    """
+    sources = {**result.sources, **(sources or {})}
+    return result_of(refilled(result.scenario, sources, **changes), sources)
 
 
 @dataclass(frozen=True, slots=True)

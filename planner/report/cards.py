@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import span
 from planner.issues import Severity
-from planner.plan.checks import BATCH_WARNED_ABOVE
-from planner.plan.resolve import TYPED
+from planner.plan.basis import fits, has_estimate, has_range
+from planner.plan.limits import BATCH_WARNED_ABOVE
+from planner.plan.resolve import DEFAULT, TYPED
+from planner.plan.result import CoreFigures
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.report.parts import count, cut, say, say_input
-from planner.report.tables import INPUT_FIELDS
+from planner.report.tables import INPUT_FIELDS, is_own
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -47,6 +51,9 @@ class Card:
     badges: tuple[tuple[str, str], ...]
     inputs: tuple[Fact, ...]
     figures: tuple[Fact, ...]
+    estimate: tuple[Fact, ...]
+    filled: tuple[str, ...]
+    gaps: str
     remarks: tuple[Remark, ...]
 
 
@@ -70,12 +77,12 @@ def card(study: Study, case: Case, flags: Sequence[FlagLine]) -> Card:
             COLUMNS[name].label, _with_unit(name, cut(say_input(name, getattr(scenario, name)), 40)), _where(case, name)
         )
         for name in INPUT_FIELDS
-        if getattr(scenario, name) not in (None, "")
+        if is_own(case, name)
     )
     # A typed size stands among the inputs already.
     figures = tuple(
         Fact(FIGURES[name].label, _with_unit(name, say(name, getattr(result, name))))
-        for name in FIGURES
+        for name in _CORE
         if getattr(result, name) is not None and result.sources.get(name) != TYPED
     )
     remarks = [
@@ -83,7 +90,68 @@ def card(study: Study, case: Case, flags: Sequence[FlagLine]) -> Card:
     ]
     if scenario.notes:
         remarks.append(Remark("own", "Note", cut(scenario.notes, _LONGEST_NOTE)))
-    return Card(case.label, cut(case.name, 100), tuple(badges), inputs, figures, tuple(remarks))
+    return Card(
+        case.label,
+        cut(case.name, 100),
+        tuple(badges),
+        inputs,
+        figures,
+        _estimate(case),
+        _filled(case),
+        "; ".join(result.not_modelled) if has_estimate(result) else "",
+        tuple(remarks),
+    )
+
+
+_CORE: Final = tuple(field.name for field in dataclasses.fields(CoreFigures))
+# What an estimate comes to, in the order of its making; what each step takes stands in its section.
+_ESTIMATE: Final = (
+    "kv_bytes_per_token",
+    "kv_cache_gb",
+    "memory_needed_gb",
+    "usable_memory_gb",
+    "streams_that_fit",
+    "longest_context_tokens",
+    "weights_read_gb",
+    "kv_read_gb",
+    "step_time_ms",
+    "estimated_tokens_per_sec",
+    "estimated_aggregate_tokens_per_sec",
+    "prefill_s",
+    "estimated_response_time_s",
+    "estimated_requests_per_hour",
+    "batch_crossover",
+    "utilisation",
+    "queue_wait_s",
+)
+
+
+def _estimate(case: Case) -> tuple[Fact, ...]:
+    result = case.result
+    if not has_estimate(result):
+        return ()
+    facts = []
+    for name in _ESTIMATE:
+        value = getattr(result, name)
+        if value is None:
+            continue
+        facts.append(Fact(FIGURES[name].label, _with_unit(name, say(name, value))))
+        if name == "memory_needed_gb" and fits(result) is False:
+            facts[-1] = Fact(FIGURES[name].label, _with_unit(name, say(name, value)), "does not fit")
+        if name == "estimated_tokens_per_sec" and has_range(result):
+            ends = span(result.low_tokens_per_sec or 0.0, result.high_tokens_per_sec or 0.0)
+            facts.append(Fact("Range", _with_unit(name, ends)))
+        if name == "utilisation" and value >= 1:
+            facts[-1] = Fact(FIGURES[name].label, say(name, value), "unstable")
+    return tuple(facts)
+
+
+def _filled(case: Case) -> tuple[str, ...]:
+    """Where what was not typed comes from, each source once; the register of assumptions has the values."""
+    if not has_estimate(case.result):
+        return ()
+    sources = (source for source in case.result.sources.values() if source not in {TYPED, DEFAULT})
+    return tuple(dict.fromkeys(cut(source, 110) for source in sources))
 
 
 def _with_unit(name: str, text: str) -> str:

@@ -6,7 +6,6 @@ Colours are flat and differ in lightness as well as in hue; what colour says, a 
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import rounded
@@ -16,7 +15,7 @@ from planner.report.parts import cut
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from planner.report.parts import Bar, Dots, Line
+    from planner.report.shapes import Bar, Dots, Line
 
 # A line is told by colour and by dash, so that six lines need three colours and stay apart in grey.
 _LOOKS: Final = (
@@ -37,19 +36,6 @@ _HALF: Final = 344.0
 _NAMES: Final = 232.0
 
 
-# WeasyPrint draws a text of SVG letter by letter, which takes Arabic apart and turns Hebrew round.
-def _named(drawn: str, names: Sequence[tuple[str, bool]], middles: Sequence[float], height: float, room: float) -> str:
-    """A chart with the names of its rows on their left, as HTML; a name that must stand out is bold."""
-    labels = []
-    for (name, strong), middle in zip(names, middles, strict=True):
-        words = escape(svg.fitted(name, room, bold=strong))
-        if strong:
-            words = f"<strong>{words}</strong>"
-        style = f"top:{100 * middle / height:.3f}%;width:{100 * room / _WIDTH:.3f}%"
-        labels.append(f'<div class="name" style="{style}">{words}</div>')
-    return f'<div class="drawn">{drawn}{"".join(labels)}</div>'
-
-
 _BAR: Final = 13.0
 _PITCH: Final = 18.5
 _BROKEN_FROM: Final = 3.0
@@ -63,7 +49,8 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
     top = 22.0
     height = top + _PITCH * len(bars) + 4
     left = _NAMES
-    values = sorted((bar.value for bar in bars), reverse=True)
+    # A whisker reaches beyond its bar.
+    values = sorted((bar.reach for bar in bars), reverse=True)
     longest = values[0] if values else 1.0
     cap = longest
     if len(values) > 1 and longest > _BROKEN_FROM * max(values[1], mark):
@@ -74,12 +61,19 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
     parts = []
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
-        broken = bar.value > cap
+        broken = bar.reach > cap
         length = min(bar.value, cap) * scale
         if bar.hatched:
             parts.append(svg.hatch(left, y, length, _BAR, svg.RUST))
+        elif bar.outlined:
+            parts.append(svg.rect(left, y, length, _BAR, "#FFFFFF", svg.BLUE if bar.strong else svg.STEEL))
         else:
             parts.append(svg.rect(left, y, length, _BAR, svg.BLUE if bar.strong else svg.STEEL))
+        if bar.ends and not broken:
+            low, high = (left + end * scale for end in bar.ends)
+            middle = y + _BAR / 2
+            parts.append(svg.line(low, middle, high, middle, svg.INK, 1.1))
+            parts += [svg.line(end, middle - 3.5, end, middle + 3.5, svg.INK, 1.1) for end in (low, high)]
         if broken:
             cut_at = left + length - 16
             d = f"M{svg.number(cut_at)} {svg.number(y + _BAR + 1)}l5 -{_BAR + 2:g}h4l-5 {_BAR + 2:g}z"
@@ -92,7 +86,7 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
     )
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
-        x = left + min(bar.value, cap) * scale + 6
+        x = left + min(bar.reach, cap) * scale + 6
         room = svg.text_width(bar.text, bold=bar.strong)
         # The dashed line must not run through a value.
         parts.append(svg.rect(x - 2, y, room, _BAR, "#FFFFFF"))
@@ -100,7 +94,7 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
         parts.append(svg.text(x, y + _BAR - 3, bar.text, colour=colour, weight=700 if bar.strong else 500))
     names = [(bar.label, bar.strong) for bar in bars]
     middles = [top + _PITCH * index + _BAR / 2 for index in range(len(bars))]
-    return _named(svg.drawing(_WIDTH, height, alt, parts), names, middles, height, left - 8)
+    return svg.named(svg.drawing(_WIDTH, height, alt, parts), names, middles, height, left - 8, _WIDTH)
 
 
 def _grouped(lines: Sequence[Line]) -> list[tuple[str, tuple[float, ...]]]:
@@ -254,7 +248,7 @@ def dot_chart(rows: Sequence[Dots], names: Sequence[str], mark: float, mark_text
                 free = middle + half + 2
     names_beside = [(row.label, False) for row in rows]
     middles = [top + pitch * index + 6 for index in range(len(rows))]
-    return _named(svg.drawing(_WIDTH, height, alt, parts), names_beside, middles, height, left - 26)
+    return svg.named(svg.drawing(_WIDTH, height, alt, parts), names_beside, middles, height, left - 26, _WIDTH)
 
 
 def _key(names: Sequence[str], left: float) -> list[str]:

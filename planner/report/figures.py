@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import as_percent
-from planner.plan.checks import MEASURED_BATCH_SHARE, READING_PACE_TOKENS_PER_SEC
+from planner.plan.basis import has_estimate
+from planner.plan.checks import MEASURED_BATCH_SHARE
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.report import tables
-from planner.report.parts import Cell, Dots, Figure, Head, Line, Row, Table, in_words, say, with_unit
+from planner.report.parts import Cell, Head, Row, Table, in_words, say, with_unit
+from planner.report.shapes import Dots, Figure, Line
 
 if TYPE_CHECKING:
     from planner.plan.study import Study
@@ -28,6 +31,9 @@ class BatchCharts:
     per_stream: Figure
     aggregate: Figure
     measured: Table
+    estimate_per_stream: tuple[Line, ...] = ()
+    estimate_aggregate: tuple[Line, ...] = ()
+    estimate_figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ def dots(study: Study) -> DotChart | None:
     which = f"; the {len(rows)} best of {len(able)} scenarios" if first is not None else ""
     figure = Figure(
         _precision_title(study, names),
-        f"Per stream (tok/s) by precision, at each scenario's efficiency, log scale{which}",
+        f"Upper bound per stream (tok/s) by precision, at each scenario's efficiency, log scale{which}",
         f"Per-stream rate of each scenario at {', '.join(names)}",
     )
     return DotChart(tuple(rows), names, figure)
@@ -112,18 +118,58 @@ def batch_charts(study: Study) -> BatchCharts | None:
         lines("aggregate_tokens_per_sec"),
         tuple(float(size) for size in sizes),
         Figure(
-            "In the model a stream never slows",
-            f"Per stream (tok/s), at efficiency{which}",
+            "In the core a stream never slows",
+            f"Upper bound per stream (tok/s), at efficiency{which}",
             "Per-stream rate against batch, a level line for each scenario",
         ),
         Figure(
             f"{top.label}: at most {with_unit('aggregate_tokens_per_sec', reached.aggregate_tokens_per_sec)} "
             f"at batch {sizes[-1]:,}",
-            f"Aggregate (tok/s), all streams busy{which}",
+            f"Upper bound in all (tok/s), all streams busy{which}",
             "Aggregate rate against batch, a rising line for each scenario",
         ),
         _measured_table(),
+        *_estimate_charts(study),
     )
+
+
+def _estimate_charts(study: Study) -> tuple[tuple[Line, ...], tuple[Line, ...], tuple[Figure, ...]]:
+    """The estimates against the batch, of the first scenarios of the ranking that have one."""
+    sizes = study.options.batches
+    able = [
+        case
+        for case in tables.ranked(study)
+        if has_estimate(case.result)
+        and all(result.estimated_tokens_per_sec is not None for result in study.by_batch[case.number - 1])
+    ]
+    first = able[:MOST_LINES]
+    if not first or len(sizes) == 1:
+        return (), (), ()
+    lines = [
+        tuple(
+            Line(case.label, tuple(getattr(result, name) for result in study.by_batch[case.number - 1]))
+            for case in first
+        )
+        for name in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")
+    ]
+    which = f"; the {len(first)} best of {len(able):,}" if len(first) < len(able) else ""
+    top = max(lines[1], key=lambda line: line.values[-1])
+    kept = [line.values[-1] / line.values[0] for line in lines[0]]
+    low, high = (as_percent(pick(kept)) for pick in (min, max))
+    share = low if low == high else f"{low} to {high}"
+    figures = (
+        Figure(
+            f"At batch {sizes[-1]:,} a stream keeps {share} of its rate",
+            f"Estimate per stream (tok/s){which}",
+            "Estimated per-stream rate against batch, a falling line for each scenario",
+        ),
+        Figure(
+            f"{top.label}: an estimated {with_unit('aggregate_tokens_per_sec', top.values[-1])} at batch {sizes[-1]:,}",
+            f"Estimate in all (tok/s), all streams busy{which}",
+            "Estimated aggregate rate against batch, a line for each scenario",
+        ),
+    )
+    return lines[0], lines[1], figures
 
 
 def _measured_table() -> Table:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import rounded
-from planner.plan.checks import READING_PACE_TOKENS_PER_SEC
-from planner.report.parts import Figure, cut, digits, in_words, say, sentence, width_of
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
+from planner.report.parts import cut, digits, in_words, say, sentence, width_of
+from planner.report.shapes import Figure
 
 if TYPE_CHECKING:
     from planner.plan.scenario import Result

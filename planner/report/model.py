@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from planner.columns import as_percent
 from planner.issues import Severity
-from planner.plan.checks import USABLE_MEMORY_SHARE
+from planner.plan.basis import has_estimate, is_counted
+from planner.plan.limits import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
-from planner.report import cards, figures, findings, tables
-from planner.report.front import Alert, Tile, Verdict, alerts, alerts_head, bars, pace_figure, tiles, verdict
+from planner.report import cards, estimates, figures, findings, register, tables
+from planner.report.alerts import Alert, alerts, alerts_head
+from planner.report.front import Tile, Verdict, tiles, verdict
 from planner.report.heat import HeatMap, heat_maps
-from planner.report.parts import (
-    LONGEST_TITLE,
-    Bar,
-    Figure,
-    Table,
-    count,
-    cut,
-    say,
-    sentence,
-    tidy,
-    width_of,
-    with_unit,
-)
+from planner.report.pace import bars, pace_figure
+from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, width_of, with_unit
 from planner.report.wording import BASES, GLOSSARY, PACE, SLOWS
-from planner.report.worked import Worked, worked
+from planner.report.worked import Worked, worked, worked_estimate
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,8 +25,10 @@ if TYPE_CHECKING:
 
     from planner.plan.study import Case, Study
     from planner.report.cards import Card
+    from planner.report.estimates import Estimates, Memory
     from planner.report.figures import BatchCharts, DotChart
     from planner.report.findings import FlagLine
+    from planner.report.shapes import Bar, Figure
 
 MOST_CARDS: Final = 12
 DEFAULT_TITLE: Final = "LLM serving capacity"
@@ -73,20 +66,26 @@ class Report:
     skipped: Table
     sections: dict[str, Section]
     results: Table
+    estimates: Estimates | None
+    memory: Memory | None
     precision: tuple[Table, ...]
     dots: DotChart | None
     batch: tuple[Table, ...]
     charts: BatchCharts | None
+    estimate_batch: tuple[Table, ...]
     heat: tuple[HeatMap, ...]
     heat_figure: Figure
     heat_note: str
     usable: str
     register: Table
+    filled: Table
     inputs: Table
     inputs_note: str
     cards: tuple[Card, ...]
     checks: Table
     worked: tuple[Worked, ...]
+    worked_estimate: tuple[Worked, ...]
+    worked_lede: str
     glossary: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     made_iso: str
@@ -112,6 +111,7 @@ def report_of(study: Study, about: About) -> Report:
     shown = study.cases if len(study.cases) <= MOST_CARDS else ()
     best = study.recommendation.best
     checked = study.case_of(best) if best else next(iter(study.cases), None)
+    estimated = _estimated(study, checked)
     dots, charts = figures.dots(study), figures.batch_charts(study)
     heat, heat_figure = heat_maps(study)
     checks = findings.checks_table(study)
@@ -135,25 +135,48 @@ def report_of(study: Study, about: About) -> Report:
         skipped=findings.skipped_table(study),
         sections=_sections(study, checked, cards=bool(shown), checks=bool(checks.rows)),
         results=tables.results_table(study, flags),
+        estimates=estimates.estimates(study),
+        memory=estimates.memory(study),
         precision=tables.precision_tables(study),
         dots=dots,
         batch=tables.batch_tables(study),
         charts=charts,
+        estimate_batch=tables.estimate_batch_tables(study),
         heat=heat,
         heat_figure=heat_figure,
         heat_note=_heat_note(study),
         usable=as_percent(USABLE_MEMORY_SHARE),
-        register=tables.register_table(study),
+        register=register.register_table(study),
+        filled=register.filled_table(study),
         inputs=tables.inputs_table(study),
         inputs_note=f"Sheets of single scenarios are printed for up to {MOST_CARDS} scenarios; this table takes their "
         "place.",
         cards=tuple(cards.card(study, case, flags) for case in shown),
         checks=checks,
         worked=worked(checked),
+        worked_estimate=worked_estimate(estimated) if estimated else (),
+        worked_lede=_worked_lede(checked, estimated),
         glossary=GLOSSARY,
         provenance=_provenance(study, about),
         made_iso=f"{about.made:%Y-%m-%dT%H:%M:%SZ}",
         empty=not study.cases,
+    )
+
+
+def _estimated(study: Study, checked: Case | None) -> Case | None:
+    """The case whose estimate is worked: the checked one, or the best that has an estimate."""
+    able = [case for case in tables.ranked(study) if has_estimate(case.result)]
+    return checked if checked in able else next(iter(able), None)
+
+
+def _worked_lede(checked: Case | None, estimated: Case | None) -> str:
+    """Whose estimate is worked, where that is another scenario than the core's."""
+    if estimated is None:
+        return ""
+    whose = "The same scenario" if estimated is checked else f"{estimated.label}, {cut(estimated.name, 48)},"
+    return (
+        f"{whose} with its estimate, its memory and its load. Floor means rounded down; a part that a scenario does "
+        "not have is left out; where a formula chooses, the side that holds is written."
     )
 
 
@@ -194,7 +217,7 @@ def _stamp(study: Study, about: About) -> str:
         parts.append(f"Input {cut(study.source.name, 36)}")
     if study.source.sha256:
         parts.append(f"SHA-256 {study.source.sha256[:16]}…")
-    parts += [about.program, f"{about.made:%Y-%m-%d}", "every rate an upper bound (dense models)"]
+    parts += [about.program, f"{about.made:%Y-%m-%d}", "core rates are upper bounds (dense models)"]
     return " · ".join(parts)
 
 
@@ -207,6 +230,10 @@ def _sections(study: Study, checked: Case | None, *, cards: bool, checks: bool) 
 
     if study.cases:
         add("results", "Results", _results_lede(study))
+        if any(has_estimate(case.result) for case in study.cases):
+            add("estimate", "From ceiling to estimate", estimates.lede(study))
+        if any(case.result.usable_memory_gb and is_counted(case.result) for case in study.cases):
+            add("memory", "Memory", estimates.memory_lede())
         add("precision", "Precision variants", _PRECISION_LEDE)
         add("batch", "Batch variants", _BATCH_LEDE)
     add("speed", "Speed table", _SPEED_LEDE)
@@ -224,11 +251,12 @@ def _sections(study: Study, checked: Case | None, *, cards: bool, checks: bool) 
 
 _PRECISION_LEDE: Final = (
     "The same scenarios with their weights at other precisions. Half the bits are half the bytes to read, so twice "
-    "the rate. What a precision costs in quality is not part of this model."
+    "the rate. The rates here are the core's, upper bounds. What a precision costs in quality is not part of it."
 )
 _BATCH_LEDE: Final = (
-    "The same scenarios at other batches. In this model streams share one read of the weights, so that a larger batch "
-    f"costs a stream nothing. In public measurements a stream slows {SLOWS}, so read these figures as upper bounds."
+    "The same scenarios at other batches. In the core streams share one read of the weights, so that a larger batch "
+    f"costs a stream nothing. In public measurements a stream slows {SLOWS}, so read the core's figures "
+    "as upper bounds."
 )
 _SPEED_LEDE: Final = (
     "The ceiling of one stream for each size of the weights on each memory bandwidth. What is marked as reference "
@@ -240,7 +268,10 @@ def _results_lede(study: Study) -> str:
     rates = [case.result.tokens_per_sec for case in study.cases if case.result.tokens_per_sec is not None]
     said = f"{pace_figure(study).title}. "
     if len(rates) > 1:
-        said += f"One stream runs at {say('tokens_per_sec', min(rates))} to {with_unit('tokens_per_sec', max(rates))}. "
+        low, high = say("tokens_per_sec", min(rates)), with_unit("tokens_per_sec", max(rates))
+        said += f"The core gives one stream {low} to {high}. "
+    if any(has_estimate(case.result) for case in study.cases):
+        return f"{said}These are upper bounds, at each scenario's own efficiency; the estimates follow beside them."
     return f"{said}Rates hold at each scenario's own efficiency and are upper bounds."
 
 
@@ -249,7 +280,12 @@ def _assumptions_lede(study: Study) -> str:
         where = f" Cells are those of sheet {cut(study.source.sheet, 31)} in {cut(study.source.name, 48)}."
     else:
         where = ""
-    return f"Every figure follows from these values and the formulas.{where} Default means that the cell is blank."
+    filled = ""
+    if any(has_estimate(case.result) for case in study.cases):
+        filled = " What was filled in from catalogue and measurements stands below, with its source and confidence."
+    return (
+        f"Every figure follows from these values and the formulas.{where} Default means that the cell is blank.{filled}"
+    )
 
 
 def _checks_lede(study: Study) -> str:

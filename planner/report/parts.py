@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import Ratio, rounded, shown
+from planner.columns import Choice, Ratio, rounded, shown
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.units import unit_of
 
@@ -74,6 +74,11 @@ class Table:
     title: str = ""
 
     @property
+    def is_short(self) -> bool:
+        """Whether a page holds it whole, so that no row of it need stand alone on the next: few rows of figures."""
+        return len(self.rows) <= _SHORT_TABLE and sum(bool(head.text) for head in self.heads) <= _FEW_TEXTS
+
+    @property
     def density(self) -> str:
         """The size of its letters, by how much stands in a row: '' or dense or tight."""
         return self._fit()[0]
@@ -119,6 +124,8 @@ class Table:
         )
 
 
+_SHORT_TABLE: Final = 14
+_FEW_TEXTS: Final = 2
 # Millimetres: the narrower paper's text width, a cell's padding, the least width of a share of text.
 _ROOM: Final = 174.0
 _PADDING: Final = 2.6
@@ -132,43 +139,6 @@ _FEWEST_CHARS: Final = 3
 def _head_width(word: str) -> float:
     """A head's word in letters of a figure: m and w are half as wide again, and all are set smaller."""
     return (width_of(word) + sum(c in "mwMW" for c in word) / 2) * _HEAD_SCALE
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar of the first page: its value and text; hatched where it does not qualify, strong where it is best."""
-
-    label: str
-    value: float
-    text: str
-    hatched: bool = False
-    strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a chart: its label at the end, and its values over the chart's positions."""
-
-    label: str
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Dots:
-    """A row of a dot chart: its label, and its values with their texts, None where there is none."""
-
-    label: str
-    values: tuple[float | None, ...]
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart's words: the title says what it shows, the subtitle in which unit and on what basis."""
-
-    title: str
-    subtitle: str
-    alt: str = ""
 
 
 def without_empty(table: Table) -> Table:
@@ -203,6 +173,9 @@ def say_input(name: str, value: Any) -> str:
     if isinstance(value, int | float):
         ratio = isinstance(COLUMNS[name].rule, Ratio)
         return f"{digits(value * 100)}%" if ratio else digits(value)
+    rule = COLUMNS[name].rule
+    if isinstance(rule, Choice):
+        return dict(rule.words).get(value, tidy(value))
     return tidy(shown(name, COLUMNS[name], value))
 
 

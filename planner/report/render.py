@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from planner import resources
 from planner.files import PDF_MARK, is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
-from planner.plan.checks import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
-from planner.report import charts
+from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
+from planner.report import charts, stacks
 from planner.report.heat import LEGEND
 from planner.report.model import About, Report, report_of
 
@@ -121,7 +121,8 @@ _UNITS: Final = re.compile(r"((?:[\d,.]+ )?(?:tok/s|GB/s))")
 
 def _charts(report: Report) -> Mapping[str, str]:
     """The report's charts as SVG, by name; an empty text where there is nothing to draw."""
-    drawn = {"bars": "", "dots": "", "per_stream": "", "aggregate": ""}
+    names = ("bars", "dots", "per_stream", "aggregate", "steps", "ranges", "memory", "estimate_0", "estimate_1")
+    drawn = dict.fromkeys(names, "")
     if report.bars:
         drawn["bars"] = charts.bar_chart(report.bars, READING_PACE_TOKENS_PER_SEC, report.pace_text, report.pace.alt)
     if report.dots:
@@ -132,6 +133,15 @@ def _charts(report: Report) -> Mapping[str, str]:
             report.pace_text,
             report.dots.figure.alt,
         )
+    if report.estimates:
+        steps, ranges = report.estimates.steps, report.estimates.ranges
+        drawn["steps"] = stacks.stack_chart(steps.rows, steps.names, None, "", steps.figure.alt)
+        drawn["ranges"] = stacks.range_chart(
+            ranges.rows, READING_PACE_TOKENS_PER_SEC, report.pace_text, ranges.figure.alt
+        )
+    if report.memory:
+        held = report.memory.chart
+        drawn["memory"] = stacks.stack_chart(held.rows, held.names, 1.0, "usable memory", held.figure.alt)
     if report.charts:
         shared: dict[str, Any] = {
             "across": "batch (log scale)",
@@ -151,6 +161,20 @@ def _charts(report: Report) -> Mapping[str, str]:
         drawn["aggregate"] = charts.line_chart(
             both.lines_aggregate, both.positions, both.aggregate.alt, unit="tok/s, all streams", **shared
         )
+        if both.estimate_figures:
+            first, second = both.estimate_figures
+            drawn["estimate_0"] = charts.line_chart(
+                both.estimate_per_stream,
+                both.positions,
+                first.alt,
+                unit="tok/s per stream",
+                across=shared["across"],
+                mark=READING_PACE_TOKENS_PER_SEC,
+                mark_text="reading pace",
+            )
+            drawn["estimate_1"] = charts.line_chart(
+                both.estimate_aggregate, both.positions, second.alt, unit="tok/s, all streams", across=shared["across"]
+            )
     return drawn
 
 

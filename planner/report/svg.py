@@ -9,10 +9,12 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import as_percent
 from planner.report.parts import cut, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 NAVY: Final = "#0B3954"
 BLUE: Final = "#075F98"
@@ -23,6 +25,8 @@ RULE: Final = "#DCE2E8"
 SHADE: Final = "#EFF2F5"
 RUST: Final = "#B3430E"
 VIOLET: Final = "#6A4C93"
+SKY: Final = "#9CC5E3"
+PALE: Final = "#D3DAE1"
 
 SIZE: Final = 10.5
 _LETTER: Final = 0.58
@@ -134,6 +138,44 @@ def rect(x: float, y: float, width: float, height: float, fill: str, stroke: str
         f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(width, 0.0))}" height="{number(height)}" '
         f'fill="{fill}" stroke="{stroke}"/>'
     )
+
+
+def circle(x: float, y: float, radius: float, fill: str, stroke: str = "none") -> str:
+    """A circle."""
+    return (
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" fill="{fill}" stroke="{stroke}" '
+        'stroke-width="1.3"/>'
+    )
+
+
+def diamond(x: float, y: float, radius: float, fill: str) -> str:
+    """A square on its corner."""
+    corners = ((x, y - radius), (x + radius, y), (x, y + radius), (x - radius, y))
+    return f'<polygon points="{" ".join(f"{number(a)},{number(b)}" for a, b in corners)}" fill="{fill}"/>'
+
+
+def percent(share: float) -> str:
+    """A share as a chart says it.
+
+    >>> percent(0.708)
+    '71%'
+    """
+    return as_percent(share)
+
+
+# WeasyPrint draws a text of SVG letter by letter, which takes Arabic apart and turns Hebrew round.
+def named(  # noqa: PLR0917  a drawing, its names, and the space they share
+    drawn: str, names: Sequence[tuple[str, bool]], middles: Sequence[float], height: float, room: float, width: float
+) -> str:
+    """A chart with the names of its rows on their left, as HTML; a name that must stand out is bold."""
+    labels = []
+    for (name, strong), middle in zip(names, middles, strict=True):
+        words = escape(fitted(name, room, bold=strong))
+        if strong:
+            words = f"<strong>{words}</strong>"
+        style = f"top:{100 * middle / height:.3f}%;width:{100 * room / width:.3f}%"
+        labels.append(f'<div class="name" style="{style}">{words}</div>')
+    return f'<div class="drawn">{drawn}{"".join(labels)}</div>'
 
 
 def drawing(width: float, height: float, alt: str, parts: Sequence[str]) -> str:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from planner.columns import PrecisionName, Text, as_percent
-from planner.plan.checks import (
-    BATCH_WARNED_ABOVE,
-    READING_PACE_TOKENS_PER_SEC,
-    USABLE_MEMORY_SHARE,
-)
+from planner.plan.basis import fits, has_estimate
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.recommend import flagged
-from planner.plan.resolve import DEFAULT
-from planner.plan.scenario import COLUMNS, FIGURES
+from planner.plan.resolve import DEFAULT, TYPED
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES
 from planner.report.findings import IN_WORKBOOK, FlagLine
-from planner.report.parts import (
-    LONGEST_IN_TABLE,
-    Cell,
-    Group,
-    Head,
-    Row,
-    Table,
-    cell_ranges,
-    cut,
-    labels,
-    say,
-    say_input,
-    without_empty,
-)
-from planner.units import S_PER_HOUR, unit_of
+from planner.report.parts import LONGEST_IN_TABLE, Cell, Group, Head, Row, Table, cut, say, say_input, without_empty
+from planner.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,26 +40,18 @@ _RESULT_FIGURES: Final = (
     "requests_at_occupancy_per_hour",
     "requests_per_device_per_hour",
 )
-_OPTIONAL: Final = frozenset({"requests_at_occupancy_per_hour"})
 INPUT_FIELDS: Final = tuple(name for name in COLUMNS if name not in {"name", "notes"})
 
 
-def fit_share(result: Result) -> float | None:
-    """The share of the memory that the weights take; None where memory or the number of devices is not given."""
-    uncounted = result.scenario.bandwidth_gb_s is not None and result.sources.get("devices") == DEFAULT
-    return None if uncounted else result.weights_memory_share
-
-
-def marks_of(result: Result) -> str:
-    """The class names of a rate below reading pace and of weights that do not fit."""
-    rate, share = result.tokens_per_sec, fit_share(result)
+def marks_of(result: Result, rate: float | None = None) -> str:
+    """The class names of a rate below reading pace, the core's unless another is given, and of what does not fit."""
+    rate = result.tokens_per_sec if rate is None else rate
     slow = rate is not None and rate < READING_PACE_TOKENS_PER_SEC
-    no_fit = share is not None and share > USABLE_MEMORY_SHARE
-    return " ".join(name for name, on in (("slow", slow), ("nofit", no_fit)) if on)
+    return " ".join(name for name, on in (("slow", slow), ("nofit", fits(result) is False)) if on)
 
 
 # What keeps a scenario from being ranked, where others are free of it.
-NOT_RANKED: Final = ("one-device", "ceiling")
+NOT_RANKED: Final = ("one-device", "ceiling", "mixture")
 
 
 def not_ranked(study: Study) -> dict[int, str]:
@@ -86,8 +61,10 @@ def not_ranked(study: Study) -> dict[int, str]:
     if best is None or not study.recommendation.set_aside:
         return found
     for case in study.cases:
-        if not marks_of(case.result) and study.recommendation.value(case.result) is not None:
-            codes = (code for code in NOT_RANKED if flagged(case.result, code) and not flagged(best, code))
+        able = not marks_of(case.result, study.recommendation.rate(case.result))
+        if able and study.recommendation.value(case.result) is not None:
+            against = NOT_RANKED[:1] if study.recommendation.by_estimate else NOT_RANKED
+            codes = (code for code in against if flagged(case.result, code) and not flagged(best, code))
             if code := next(codes, ""):
                 found[case.number] = code
     return found
@@ -100,8 +77,9 @@ def ranked(study: Study) -> list[Case]:
     def key(case: Case) -> tuple[bool, float, float, int]:
         result = case.result
         value = recommendation.value(result)
-        able = not marks_of(result) and value is not None and case.number not in aside
-        return (not able, -(value or 0.0) if able else 0.0, -(result.tokens_per_sec or 0.0), case.number)
+        rate = recommendation.rate(result)
+        able = not marks_of(result, rate) and value is not None and case.number not in aside
+        return (not able, -(value or 0.0) if able else 0.0, -rate, case.number)
 
     return sorted(study.cases, key=key)
 
@@ -124,16 +102,16 @@ def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
     codes = {line.issue_code: line.code for line in flags}
     best = study.recommendation.best
     rows = []
-    # Few scenarios say how busy their batch is.
-    names = [n for n in _RESULT_FIGURES if n not in _OPTIONAL or any(getattr(c.result, n) for c in study.cases)]
+    # Few scenarios say how busy their batch is, and without a prefill rate there are no times.
+    names = [n for n in _RESULT_FIGURES if any(getattr(c.result, n) is not None for c in study.cases)]
     for case in printed(study, MOST_ROWS):
         result = case.result
-        marks = {"tokens_per_sec": "slow" if flagged(result, "slow") else ""}
+        marks = {"tokens_per_sec": marks_of(result).partition(" ")[0] if marks_of(result).startswith("slow") else ""}
         own = [codes[issue.code] for issue in result.issues]
-        cells = [_name(case), *(Cell(say(n, getattr(result, n)), marks=marks.get(n, "")) for n in names)]
+        cells = [name_cell(case), *(Cell(say(n, getattr(result, n)), marks=marks.get(n, "")) for n in names)]
         cells.append(Cell(" ".join(sorted(dict.fromkeys(own), key=list(codes.values()).index)), marks="flags"))
         rows.append(Row(tuple(cells), "best" if result is best else ""))
-    heads = (Head("Scenario", text=4), *(figure_head(name) for name in names), Head("Flags", text=1))
+    heads = (Head("Scenario", text=4), *(figure_head(name) for name in names), Head("Flags", text=2))
     return without_empty(Table(heads, tuple(rows), note=left_out(study, MOST_ROWS)))
 
 
@@ -142,7 +120,8 @@ def figure_head(name: str) -> Head:
     return Head(FIGURES[name].label, unit_of(name).symbol)
 
 
-def _name(case: Case, most: int = LONGEST_IN_TABLE) -> Cell:
+def name_cell(case: Case, most: int = LONGEST_IN_TABLE) -> Cell:
+    """A case's name behind its label."""
     return Cell(cut(case.name, most), case.label)
 
 
@@ -151,14 +130,16 @@ def precision_tables(study: Study) -> tuple[Table, ...]:
     cases = printed(study, MOST_VARIANT_ROWS)
     variants = {case.number: (*study.by_precision[case.number - 1], case.result) for case in cases}
     names = (*study.options.precisions, "own")
-    return tuple(
-        _variant_table(cases, variants, part, names, ("weights_gb", "tokens_per_sec", "response_time_s"))
-        for part in _parts(len(names), VARIANTS_ACROSS)
-    )
+    wanted = [
+        figure
+        for figure in ("weights_gb", "tokens_per_sec", "response_time_s")
+        if any(getattr(result, figure) is not None for results in variants.values() for result in results if result)
+    ]
+    return tuple(_variant_table(cases, variants, part, names, wanted) for part in _parts(len(names), VARIANTS_ACROSS))
 
 
 def batch_tables(study: Study) -> tuple[Table, ...]:
-    """Aggregate rate and requests per hour at each asked batch; the other figures are the same at every batch."""
+    """Aggregate rate and requests per hour at each asked batch; the core's others are the same at every batch."""
     cases = printed(study, MOST_VARIANT_ROWS)
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
     names = tuple(f"{size:,}" for size in study.options.batches)
@@ -166,6 +147,20 @@ def batch_tables(study: Study) -> tuple[Table, ...]:
         _variant_table(cases, variants, part, names, (figure,))
         for figure in ("aggregate_tokens_per_sec", "requests_per_hour")
         if any(getattr(result, figure) is not None for results in variants.values() for result in results if result)
+        for part in _parts(len(names), BATCHES_ACROSS)
+    )
+
+
+def estimate_batch_tables(study: Study) -> tuple[Table, ...]:
+    """The estimate per stream and in all at each asked batch, of the scenarios that have one."""
+    cases = [case for case in printed(study, MOST_VARIANT_ROWS) if has_estimate(case.result)]
+    if not cases:
+        return ()
+    variants = {case.number: study.by_batch[case.number - 1] for case in cases}
+    names = tuple(f"{size:,}" for size in study.options.batches)
+    return tuple(
+        _variant_table(cases, variants, part, names, (figure,))
+        for figure in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")
         for part in _parts(len(names), BATCHES_ACROSS)
     )
 
@@ -193,7 +188,7 @@ def _variant_table(
         heads += [Head(names[index]) for index in part]
     rows = []
     for case in cases:
-        cells = [_name(case, most)]
+        cells = [name_cell(case, most)]
         for figure in figures:
             cells += [_variant(figure, variants[case.number][index]) for index in part]
         rows.append(Row(tuple(cells)))
@@ -208,87 +203,19 @@ def _variant(figure: str, result: Result | None) -> Cell:
     return Cell(say(figure, getattr(result, figure)), marks=marks)
 
 
+def is_own(case: Case, name: str) -> bool:
+    """Whether an input is the scenario's own: typed, or a default of the core."""
+    value, source = getattr(case.result.scenario, name), case.result.sources.get(name, "")
+    return value not in {None, ""} and (source in {TYPED, ""} or (source == DEFAULT and name in CORE_COLUMNS))
+
+
 def inputs_table(study: Study) -> Table:
-    """Every scenario with its inputs as understood; columns that no row fills are left out."""
+    """Every scenario with its inputs as understood; columns that no row types are left out, the register has those."""
     cases = printed(study, MOST_ROWS)
-    used = [
-        name
-        for name in INPUT_FIELDS
-        if name != "model" and any(getattr(case.result.scenario, name) is not None for case in cases)
-    ]
+    used = [name for name in INPUT_FIELDS if name != "model" and any(is_own(case, name) for case in cases)]
     rows = tuple(
-        Row((_name(case), *(Cell(say_input(name, getattr(case.result.scenario, name))) for name in used)))
+        Row((name_cell(case), *(Cell(say_input(name, getattr(case.result.scenario, name))) for name in used)))
         for case in cases
     )
     heads = (Head("Scenario", text=4), *(Head(COLUMNS[name].label, unit_of(name).symbol) for name in used))
     return Table(heads, rows, note=left_out(study, MOST_ROWS))
-
-
-_REGISTER_HEADS: Final = (
-    Head("No."),
-    Head("Assumption", text=4),
-    Head("Value", text=3, end=True),
-    Head("Unit", text=1),
-    Head("Scenarios", text=3),
-    Head("Cells", text=3),
-    Head("Source", text=1),
-)
-
-
-def register_table(study: Study) -> Table:
-    """Each input's values with the scenarios that take them, their cells, and where they come from."""
-    lines: list[tuple[str, str, str, str, str, str]] = []
-    for name in INPUT_FIELDS:
-        lines += _values_of(study, name)
-    lines += _FIXED
-    rows = tuple(
-        Row(
-            (
-                Cell(f"A{number:02d}", marks="tag"),
-                Cell(label),
-                Cell(value, marks="end"),
-                *(Cell(text) for text in rest),
-            )
-        )
-        for number, (label, value, *rest) in enumerate(lines, 1)
-    )
-    # Scenarios made in Python have no cells.
-    return without_empty(Table(_REGISTER_HEADS, rows))
-
-
-_FIXED: Final = (
-    ("Reading pace", f"{READING_PACE_TOKENS_PER_SEC:g}", "tok/s", "all", "", "planner"),
-    ("Batch above which planner warns", f"{BATCH_WARNED_ABOVE}", "", "all", "", "planner"),
-    ("Usable share of the memory", as_percent(USABLE_MEMORY_SHARE), "", "all", "", "planner"),
-    ("One hour", f"{S_PER_HOUR:,}", "s", "all", "", "planner"),
-    ("One GB", "1,000,000,000", "bytes", "all", "", "planner"),
-)
-
-
-def _values_of(study: Study, name: str) -> list[tuple[str, str, str, str, str, str]]:
-    """One line for each value that an input takes; a single line with its range where there are many."""
-    found: dict[tuple[Any, str], list[Case]] = {}
-    for case in study.cases:
-        value = getattr(case.result.scenario, name)
-        if value not in (None, ""):
-            found.setdefault((value, case.result.sources.get(name, "")), []).append(case)
-    column, unit = COLUMNS[name], unit_of(name).symbol
-    if len(found) <= MOST_VALUES:
-        return [
-            (column.label, cut(say_input(name, value)), unit, *_whose(name, cases, source))
-            for (value, source), cases in found.items()
-        ]
-    every = [case for cases in found.values() for case in cases]
-    values = sorted({value for value, _ in found}) if not isinstance(column.rule, Text | PrecisionName) else []
-    spread = f"{say_input(name, values[0])} to {say_input(name, values[-1])}" if values else ""
-    different = f"{len({value for value, _ in found})} different values"
-    sources = " or ".join(sorted({source for _, source in found}))
-    return [(f"{column.label}, {different}", spread or "see the rows", unit, *_whose(name, every, sources))]
-
-
-def _whose(name: str, cases: Sequence[Case], source: str) -> tuple[str, str, str]:
-    cells = [case.origin.cells[name] for case in cases if name in case.origin.cells]
-    return labels((case.number for case in cases), _FEW_RANGES), cell_ranges(cells, _FEW_RANGES), source
-
-
-_FEW_RANGES: Final = 4

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from planner.columns import as_percent
-from planner.plan.checks import (
-    BATCH_WARNED_ABOVE,
-    MEASURED_BATCH_SHARE,
-    READING_PACE_TOKENS_PER_SEC,
-    USABLE_MEMORY_SHARE,
-)
+from planner.plan.checks import MEASURED_BATCH_SHARE
+from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 
 _FIRST_BATCH, _FIRST_SHARE = MEASURED_BATCH_SHARE[0]
 _LAST_BATCH, _LAST_SHARE = MEASURED_BATCH_SHARE[-1]
@@ -20,6 +16,7 @@ SLOWS: Final = (
     f"at batch {_LAST_BATCH}"
 )
 EXPERTS: Final = "Mixture-of-experts models can be faster"
+RANGE: Final = "The range of an estimate held eight in ten public measurements that its fit had not seen."
 
 PACE: Final = f"{READING_PACE_TOKENS_PER_SEC:g} tok/s"
 
@@ -27,15 +24,23 @@ BASES: Final = (
     (
         "Upper bound",
         (
-            "Every rate and every number of requests is an upper bound: KV-cache reads, scheduling gaps, tokenisation, "
-            "network and queueing are not counted."
+            "The core counts the read of the weights and nothing else. What follows from it is an upper bound: "
+            "KV-cache reads, latencies, scheduling gaps, tokenisation, network and queueing are not in it."
+        ),
+    ),
+    (
+        "Estimate",
+        (
+            "Where the device and the model are known an estimate stands beside the upper bound, never mixed with it. "
+            "It counts the KV cache that is read, arithmetic, latencies and prefill, with constants fitted to public "
+            f"measurements. {RANGE}"
         ),
     ),
     (
         "Mixture of experts",
         (
-            "Every step is taken to read all weights. A mixture-of-experts model reads only some of them, so its "
-            "figures here are too low and not an upper bound. This version does not model it."
+            "The core takes every step to read all weights. A mixture-of-experts model reads only some of them, so "
+            "that its core figures are too low and no upper bound; the estimate counts the experts that the batch uses."
         ),
     ),
     (
@@ -45,18 +50,22 @@ BASES: Final = (
     (
         "At efficiency, ceiling",
         (
-            "Rates hold at each scenario's own efficiency. A rate at efficiency 100% is a ceiling, not a prediction, "
-            "and is marked so."
+            "Core rates hold at each scenario's own efficiency. A core rate at efficiency 100% is a ceiling, not a "
+            "prediction, and is marked so."
         ),
     ),
     (
         "Fit",
         (
-            f"A model fits when its weights take at most {as_percent(USABLE_MEMORY_SHARE)} of the memory; the KV "
-            "cache needs room besides. Without memory per device and a number of devices, fit is not judged."
+            "A scenario fits when weights, KV cache of all its streams and overhead take at most the usable memory. "
+            f"Where the KV cache is not known, its weights alone must take at most {as_percent(USABLE_MEMORY_SHARE)}. "
+            "Without memory per device and a number of devices, fit is not judged."
         ),
     ),
-    ("Units", "GB is 1,000,000,000 bytes. An hour is 3,600 s. Times leave out any waiting in a queue."),
+    (
+        "Units",
+        "GB is 1,000,000,000 bytes. An hour is 3,600 s. Times leave out waiting in a queue.",
+    ),
 )
 
 GLOSSARY: Final = (
@@ -67,8 +76,9 @@ GLOSSARY: Final = (
     (
         "Batch",
         (
-            "Streams decoded together. They share one read of the weights, so in this model a larger batch costs a "
-            f"stream nothing. Measured streams slow down {SLOWS}; planner warns above {BATCH_WARNED_ABOVE}."
+            "Streams decoded together. They share one read of the weights, so in the core a larger batch costs a "
+            f"stream nothing. Measured streams slow down {SLOWS}; planner warns above {BATCH_WARNED_ABOVE}. The "
+            "estimate slows with the batch."
         ),
     ),
     (
@@ -89,8 +99,15 @@ GLOSSARY: Final = (
     (
         "Efficiency (eta, η)",
         (
-            "The share of the datasheet's memory bandwidth that the serving stack achieves, "
+            "The share of the datasheet's memory bandwidth that the serving stack achieves over a whole step, "
             "also known as memory bandwidth utilisation (MBU)."
+        ),
+    ),
+    (
+        "Fetch efficiency",
+        (
+            "The share of the bandwidth while weights and cache are being read, latencies apart. It lies above the "
+            "MBU, which spreads the same bytes over the whole step."
         ),
     ),
     (
@@ -99,18 +116,35 @@ GLOSSARY: Final = (
     ),
     (
         "KV cache",
-        "Memory that holds the attention state of each stream. It grows with the context, on top of the weights.",
+        (
+            "Memory that holds the attention state of each stream, on top of the weights. It grows with the context, "
+            "and a step reads all of it."
+        ),
+    ),
+    (
+        "MFU",
+        (
+            "Model FLOP utilisation: the share of the device's dense peak that the model's own arithmetic reaches. "
+            "Prefill and decode have each their own."
+        ),
     ),
     (
         "Mixture of experts (MoE)",
         (
-            "A model that uses a few of its parts, the experts, for each token. This version reads all weights at each "
-            "step, so it understates the speed of such a model."
+            "A model that uses a few of its parts, the experts, for each token. Memory holds all of them; a step reads "
+            "those that some stream of its batch uses. The core reads all weights at each step."
         ),
     ),
     (
         "Occupancy",
         "The share of the batch that is busy on average.",
+    ),
+    (
+        "Offered load",
+        (
+            "Requests that arrive in an hour. Over what is served it is the utilisation; from 100% on the queue only "
+            "grows, and no wait can be given: unstable."
+        ),
     ),
     (
         "Per-stream rate",
@@ -128,6 +162,13 @@ GLOSSARY: Final = (
         ),
     ),
     (
+        "Prefill stall",
+        (
+            "Time that a step waits while another stream's prompt is in prefill on the same devices. Over a generation "
+            "each stream of the batch is prefilled once."
+        ),
+    ),
+    (
         "Reading pace",
         f"{PACE}, about what a person reads. A slower stream makes its reader wait.",
     ),
@@ -138,6 +179,13 @@ GLOSSARY: Final = (
     (
         "Response time",
         "Time to first token plus the time to generate the output.",
+    ),
+    (
+        "Tensor parallelism",
+        (
+            "Devices share every layer and read their parts at once. Each layer then waits for what they tell each "
+            "other, a latency that more bandwidth does not buy back."
+        ),
     ),
     (
         "Time to first token (TTFT)",

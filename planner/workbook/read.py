@@ -20,6 +20,7 @@ from defusedxml import DefusedXmlException, ElementTree
 from planner.functions import NAME_COMMENT
 from planner.headers import Cell, Grid, column_letters, find_header
 from planner.issues import PlannerError
+from planner.library_sheets import is_library_name
 from planner.plan.scenario import COLUMNS
 from planner.plan.study import Source
 from planner.table import PREFERRED_SHEET, ScenarioTable, read_table
@@ -105,9 +106,10 @@ class ReadWorkbook:
         """The scenario table; raises PlannerError where there is none."""
         wanted = (sheet or PREFERRED_SHEET).casefold()
         named = [s.name for s in self.values.sheets if s.name.casefold() == wanted and s.kind == "worksheet"]
-        # The sheet that will be read, alone: other sheets may hold millions of cells.
-        grids = self._grids(named) if named else []
-        if not any(not grid.ours and find_header(grid) for grid in grids):
+        # The sheets that will be read, alone: other sheets may hold millions of cells.
+        own = [s.name for s in self.values.sheets if is_library_name(s.name) and s.kind == "worksheet"]
+        grids = self._grids({*named, *own}) if named else []
+        if not any(not grid.ours and grid.name in named and find_header(grid) for grid in grids):
             grids = self.grids
         return read_table(grids, sheet)
 

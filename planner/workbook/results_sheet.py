@@ -12,16 +12,12 @@ from planner.formulas import speed
 from planner.functions import call_text, plain_text
 from planner.guards import precision_lookup
 from planner.issues import Severity
-from planner.plan.checks import (
-    BATCH_NOTED_FROM,
-    BATCH_WARNED_ABOVE,
-    FLAGS,
-    READING_PACE_TOKENS_PER_SEC,
-    USABLE_MEMORY_SHARE,
-)
-from planner.plan.evaluate import FORMULAS, parameters_of
+from planner.plan.checks import FLAGS
+from planner.plan.evaluate import FORMULAS
+from planner.plan.limits import BATCH_NOTED_FROM, BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
+from planner.plan.recipes import parameters_of
 from planner.plan.resolve import TYPED
-from planner.plan.scenario import COLUMNS, FIGURES, figure_header, header_of
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES, figure_header, header_of
 from planner.workbook.layout import (
     AMBER_PALE,
     BLUE,
@@ -62,7 +58,7 @@ LINK: Final = Style(colour=BLUE, underline=True, bottom=LINE)
 HEADER_HEIGHT: Final = 45.0
 
 # Typed figures appear among the computed columns, where the formulas look for them, so they are no inputs here.
-INPUTS: Final = tuple(name for name in COLUMNS if name not in {"name", "weights_gb", "bandwidth_gb_s", "notes"})
+INPUTS: Final = tuple(name for name in CORE_COLUMNS if name not in {"name", "weights_gb", "bandwidth_gb_s", "notes"})
 FIGURE_ORDER: Final = ("weight_bits", *FORMULAS)
 COLUMN_OF: Final[Mapping[str, int]] = {
     name: index for index, name in enumerate(("name", *INPUTS, *FIGURE_ORDER, "flags"))
@@ -162,7 +158,7 @@ def _cells(study: Study, writing: Writing) -> Iterator[CellOut]:
 def _row(row: int, case: Case, writing: Writing) -> Iterator[CellOut]:
     yield CellOut(row, 0, case.name, writing.link(case), LINK)
     for name in INPUTS:
-        yield _input(row, name, case, writing, _style(name, COLUMNS[name]))
+        yield input_cell((row, COLUMN_OF[name]), name, case, writing, style_of(name, COLUMNS[name]))
     for name in FIGURE_ORDER:
         yield _figure(row, name, case, writing)
     yield CellOut(
@@ -170,7 +166,8 @@ def _row(row: int, case: Case, writing: Writing) -> Iterator[CellOut]:
     )
 
 
-def _style(name: str, column: Any, fill: str = "") -> Style:
+def style_of(name: str, column: Any, fill: str = "") -> Style:
+    """The look of a column's cells: its number format, a line beneath."""
     text = isinstance(column.rule, Text | PrecisionName)
     shown = "General" if text else number_format(name, column)
     return Style(
@@ -183,38 +180,57 @@ def as_cell(precision: str) -> str | float:
     return precision if catalog.find_precision(precision) else float(precision)
 
 
-def _input(row: int, name: str, case: Case, writing: Writing, style: Style) -> CellOut:
-    """An input as a reference to its cell where that holds just this value, else as the value understood."""
+def input_cell(
+    at: tuple[int, int], name: str, case: Case, writing: Writing, style: Style, *, blank: str = ""
+) -> CellOut:
+    """An input as a reference to its cell where that holds just this value, else as the value understood.
+
+    A cell that is blank there counts from the moment in which it is filled in; until then the value that the run
+    filled in holds, or what the formula ``blank`` gives.
+    """
     value = getattr(case.result.scenario, name)
     if isinstance(COLUMNS[name].rule, PrecisionName) and value:
         value = as_cell(value)
     formula, cell = "", case.origin.cells.get(name)
-    if writing.linked and cell and writing.functions is not Functions.NONE:
-        there = on_sheet(case.origin.sheet, cell)
-        if name in case.origin.plain:
+    typed = case.result.sources.get(name) == TYPED
+    if writing.functions is not Functions.NONE:
+        there = on_sheet(case.origin.sheet, cell) if writing.linked and cell else ""
+        if there and name in case.origin.plain:
             formula = f"={there}"
-        elif name in case.origin.links:
+        elif there and name in case.origin.links:
             formula = "=" + case.origin.links[name].format(there)
-        elif case.result.sources.get(name) != TYPED:
-            # A blank that is filled in later, in the scenario sheet, counts from then on.
-            default = '""' if value in (None, "") else f"{value:g}"
-            formula = f'=IF({there}="",{default},{there})'
-    return CellOut(row, COLUMN_OF[name], None if value == "" else value, formula, style)
+        elif there and not typed:
+            formula = f'=IF({there}="",{blank or _literal(value)},{there})'
+        elif blank and not typed:
+            formula = f"={blank}"
+    return CellOut(*at, None if value == "" else value, formula, style)
+
+
+def _literal(value: str | float | None) -> str:
+    """A value as a formula writes it."""
+    if isinstance(value, str | None):
+        return text_literal(value or "")
+    return f"{value:.15g}"
 
 
 def _figure(row: int, name: str, case: Case, writing: Writing) -> CellOut:
     value = getattr(case.result, name)
-    style = _style(name, FIGURES[name], PALE)
-    if case.result.sources.get(name) == TYPED:
-        return _input(row, name, case, writing, style)
-    formula = speed.bits_per_weight if name == "weight_bits" else FORMULAS[name]
-    bind = {parameter: address(row, COLUMN_OF[parameter]) for parameter in parameters_of(formula)}
+    style = style_of(name, FIGURES[name], PALE)
+    if getattr(case.result.scenario, name, None) is not None:
+        # Typed, or filled from the catalogue: then no formula makes it.
+        return input_cell((row, COLUMN_OF[name]), name, case, writing, style)
     if name == "weight_bits":
-        bind = {"weight_bits": address(row, COLUMN_OF["precision"])}
-        if writing.functions is Functions.PLAIN:
-            cell = bind["weight_bits"]
-            return CellOut(row, COLUMN_OF[name], value, f'=IF({cell}="","",{precision_lookup(cell, cell)})', style)
-    return CellOut(row, COLUMN_OF[name], value, writing.formula(formula, bind, value), style)
+        return bits_cell((row, COLUMN_OF[name]), address(row, COLUMN_OF["precision"]), value, writing, style)
+    bind = {parameter: address(row, COLUMN_OF[parameter]) for parameter in parameters_of(FORMULAS[name])}
+    return CellOut(row, COLUMN_OF[name], value, writing.formula(FORMULAS[name], bind, value), style)
+
+
+def bits_cell(at: tuple[int, int], precision: str, value: float | None, writing: Writing, style: Style) -> CellOut:
+    """The bits that the precision in a cell stands for."""
+    formula = writing.formula(speed.bits_per_weight, {"weight_bits": precision}, value)
+    if writing.functions is Functions.PLAIN:
+        formula = f'=IF({precision}="","",{precision_lookup(precision, precision)})'
+    return CellOut(*at, value, formula, style)
 
 
 def flags_of(case: Case) -> str:
@@ -226,7 +242,7 @@ def flags_of(case: Case) -> str:
 
 def _widths() -> dict[int, float]:
     widths = dict.fromkeys(COLUMN_OF.values(), 12.0)
-    widths |= {COLUMN_OF["name"]: 34.0, COLUMN_OF["model"]: 22.0, COLUMN_OF["flags"]: 60.0}
+    widths |= {COLUMN_OF["name"]: 40.0, COLUMN_OF["model"]: 22.0, COLUMN_OF["flags"]: 60.0}
     return widths
 
 

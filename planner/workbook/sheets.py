@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from planner.issues import Issue, Severity
+from planner.workbook.estimate_sheets import estimate_sheet, memory_sheet
 from planner.workbook.layout import unique_name
 from planner.workbook.results_sheet import Functions, Writing, results_sheet
 from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_table_sheet
 from planner.workbook.variant_sheets import batch_sheet, precision_sheet
+from planner.workbook.whatif_sheet import whatif_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +18,17 @@ if TYPE_CHECKING:
     from planner.plan.study import Study
     from planner.workbook.layout import Sheet
 
-SHEET_NAMES: Final = ("Results", "Precision", "Batch", "Speed table", "Checks", "Charts")
+SHEET_NAMES: Final = (
+    "Results",
+    "Estimate",
+    "Memory",
+    "What-if",
+    "Precision",
+    "Batch",
+    "Speed table",
+    "Checks",
+    "Charts",
+)
 
 
 def sheet_names(taken: Iterable[str], earlier: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -61,6 +73,9 @@ def result_sheets(
     writing = Writing(functions, names or sheet_names(()), linked=linked and bool(study.source.sheet))
     return [
         results_sheet(study, writing),
+        estimate_sheet(study, writing),
+        memory_sheet(study, writing),
+        whatif_sheet(study, writing),
         precision_sheet(study, writing),
         batch_sheet(study, writing),
         speed_table_sheet(study, writing),

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import datetime as dt
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import catalog, units
-from planner.columns import PrecisionName, Ratio, Text, header
-from planner.plan.scenario import COLUMNS, Scenario
-from planner.workbook.layout import BLUE, GREY, LINE, NAVY, PALE, CellOut, Choice, Sheet, Style, wrapped_heights
+from planner.columns import Column, PrecisionName, Ratio, Text, header
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, Scenario
+from planner.workbook.head import HEAD, HEAD_OPTIONAL, HEADER_ROW, ROWS_OFFERED, default_shown, note_of
+from planner.workbook.layout import BLUE, GREY, LINE, NAVY, CellOut, Choice, Sheet, Style, wrapped_heights
+from planner.workbook.own_sheets import own_sheets
 from planner.workbook.results_sheet import Functions
 from planner.workbook.table_sheets import LEDE, TITLE
 from planner.workbook.write import write_workbook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from planner.columns import Column
-
-HEADER_ROW: Final = 3
-_ROWS_OFFERED: Final = 500
+_FIRST: Final = ("name", "model", "device", "engine")
+# The columns that a starter has; the others are for those who know that they need them.
+STARTER: Final[Mapping[str, Column]] = MappingProxyType(
+    {name: COLUMNS[name] for name in _FIRST}
+    | {name: column for name, column in COLUMNS.items() if (name in CORE_COLUMNS or column.common) and name != "notes"}
+    | {"notes": COLUMNS["notes"]}
+)
 # Written into the file in place of the time of day, so that the same scenarios give the same bytes.
 _MADE: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -67,12 +73,16 @@ SAMPLE: Final = (
     Scenario(
         name="70B at FP16 on two H100 SXM",
         precision="FP16",
-        **_WORKED | _HBM | _CHAT,
+        **_WORKED
+        | _CHAT
+        | {"device_memory_gb": None, "model": "Llama-3.1-70B", "device": "H100 SXM", "engine": "vLLM"},
         notes="3,350 GB/s for each of two devices: twice the worked example",
     ),
     Scenario(
         name="8B at Q4_K_M on one RTX 4090",
-        model="8B dense",
+        model="Llama-3.1-8B",
+        device="RTX 4090",
+        engine="llama.cpp",
         params_b=8.03,
         precision="Q4_K_M",
         weights_gb=4.918,
@@ -84,12 +94,13 @@ SAMPLE: Final = (
         prompt_tokens=2000.0,
         output_tokens=500.0,
         prefill_tokens_per_sec=5000.0,
-        measured_tokens_per_sec=150.0,
+        measured_tokens_per_sec=128.0,
         notes="A file of known size wins over parameters x bits",
     ),
     Scenario(
         name="70B at Q4_K_M on a desktop's DDR5",
-        model="70B dense",
+        model="Llama-3.1-70B",
+        engine="llama.cpp",
         params_b=70.55,
         precision="Q4_K_M",
         weights_gb=42.52,
@@ -105,7 +116,10 @@ SAMPLE: Final = (
     ),
     Scenario(
         name="8B at FP8 on one H100 SXM, batch 64",
-        model="8B dense",
+        model="Llama-3.1-8B",
+        device="H100 SXM",
+        engine="vLLM",
+        offered_requests_per_hour=30000.0,
         params_b=8.03,
         precision="FP8",
         **_HBM,
@@ -128,13 +142,21 @@ SAMPLE: Final = (
         device_memory_gb=80.0,
         notes="No efficiency and no prefill rate: decode ceilings alone",
     ),
+    Scenario(
+        name="gpt-oss-120b on one H100 SXM, from names alone",
+        model="gpt-oss-120b",
+        device="H100 SXM",
+        engine="vLLM",
+        batch=8.0,
+        prompt_tokens=2000.0,
+        output_tokens=500.0,
+        notes="A mixture of experts: the catalogue fills size, bandwidth and memory; plan on the estimate",
+    ),
 )
 
 _REQUIRED: Final = frozenset(
     {"name", "params_b", "precision", "device_bandwidth_gb_s", "devices", "efficiency", "batch"}
 )
-_HEAD = Style(bold=True, colour="#FFFFFF", fill=NAVY, wrap=True, align="center", top_aligned=True)
-_HEAD_OPTIONAL = Style(bold=True, colour=NAVY, fill=PALE, wrap=True, align="center", top_aligned=True)
 
 
 def write_starter(path: Path, scenarios: Sequence[Scenario] = (EXAMPLE,)) -> None:
@@ -142,13 +164,18 @@ def write_starter(path: Path, scenarios: Sequence[Scenario] = (EXAMPLE,)) -> Non
 
     Raises PlannerError where the file cannot be written.
     """
-    sheets = [_scenarios_sheet(scenarios), _columns_sheet(), _precisions_sheet()]
+    sheets = [
+        _scenarios_sheet(scenarios),
+        *own_sheets(),
+        _columns_sheet(),
+        _precisions_sheet(),
+    ]
     write_workbook(path, sheets, Functions.NONE, active="Scenarios", made=_MADE)
 
 
 def _scenarios_sheet(scenarios: Sequence[Scenario]) -> Sheet:
-    last = HEADER_ROW + _ROWS_OFFERED
-    index = {name: column for column, name in enumerate(COLUMNS)}
+    last = HEADER_ROW + ROWS_OFFERED
+    index = {name: column for column, name in enumerate(STARTER)}
 
     def choice(name: str, values: tuple[str, ...]) -> Choice:
         column = COLUMNS[name]
@@ -158,11 +185,14 @@ def _scenarios_sheet(scenarios: Sequence[Scenario]) -> Sheet:
     return Sheet(
         name="Scenarios",
         cells=_scenario_cells(scenarios),
-        widths={index[name]: _width(name) for name in COLUMNS},
+        widths={index[name]: _width(name) for name in STARTER},
         freeze=(HEADER_ROW + 1, 1),
-        notes={(HEADER_ROW, index[name]): note_of(name, column) for name, column in COLUMNS.items()},
+        notes={(HEADER_ROW, index[name]): note_of(name, column) for name, column in STARTER.items()},
         heights={HEADER_ROW: 48.0},
         choices=(
+            choice("device", ("H100 SXM", "H200", "B200", "A100 SXM 80GB", "MI300X", "L40S", "RTX 4090", "DGX Spark")),
+            choice("engine", ("vLLM", "SGLang", "TensorRT-LLM", "llama.cpp", "ExLlama", "MLX")),
+            choice("kv_precision", ("FP16", "FP8", "INT8")),
             choice("precision", tuple(precision.name for precision in catalog.precisions())),
             choice("devices", ("1", "2", "4", "8", "16")),
             choice("batch", ("1", "2", "4", "8", "16", "32", "64", "128")),
@@ -173,15 +203,7 @@ def _scenarios_sheet(scenarios: Sequence[Scenario]) -> Sheet:
 
 
 def _width(name: str) -> float:
-    return {"name": 40.0, "model": 18.0, "notes": 52.0}.get(name, 12.5)
-
-
-def note_of(name: str, column: Column) -> str:
-    """A header's cell note: what the column is, what it accepts, and its default."""
-    accepted = "" if isinstance(column.rule, Text) else f" Accepted: {column.rule.accepted}."
-    default = "" if column.default is None else f" Blank counts as {column.default:g}."
-    unit = units.unit_of(name).symbol
-    return f"{column.help}{accepted}{f' Unit: {unit}.' if unit else ''}{'' if 'Blank' in column.help else default}"
+    return {"name": 40.0, "model": 18.0, "device": 18.0, "notes": 52.0}.get(name, 12.5)
 
 
 def _scenario_cells(scenarios: Sequence[Scenario]) -> Iterator[CellOut]:
@@ -190,7 +212,7 @@ def _scenario_cells(scenarios: Sequence[Scenario]) -> Iterator[CellOut]:
         1,
         0,
         "One row a scenario. Type over the rows below, add your own, then run: planner run FILE.xlsx. "
-        "The sheet Columns says what each column means and takes.",
+        "The sheet Columns says what each column means and takes; Devices and Models take rows of your own.",
         style=LEDE,
     )
     yield CellOut(
@@ -199,10 +221,10 @@ def _scenario_cells(scenarios: Sequence[Scenario]) -> Iterator[CellOut]:
         "Legend: dark header = the usual inputs; light header = optional; blue figures = typed by you.",
         style=LEDE,
     )
-    for column, (name, declared) in enumerate(COLUMNS.items()):
-        yield CellOut(HEADER_ROW, column, header(name, declared), style=_HEAD if name in _REQUIRED else _HEAD_OPTIONAL)
+    for column, (name, declared) in enumerate(STARTER.items()):
+        yield CellOut(HEADER_ROW, column, header(name, declared), style=HEAD if name in _REQUIRED else HEAD_OPTIONAL)
     for row, scenario in enumerate(scenarios, HEADER_ROW + 1):
-        for column, (name, declared) in enumerate(COLUMNS.items()):
+        for column, (name, declared) in enumerate(STARTER.items()):
             value: Any = getattr(scenario, name)
             yield CellOut(row, column, None if value == "" else value, style=_typed_style(declared, value))
 
@@ -232,7 +254,7 @@ def column_rows() -> list[tuple[str, ...]]:
     """The table of columns, as the starter workbook and the README print it."""
     rows: list[tuple[str, ...]] = []
     for name, column in COLUMNS.items():
-        blank = "" if column.default is None else f"{column.default:g}"
+        blank = "" if column.default is None else default_shown(column.default)
         rows.append(
             (
                 column.label,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner.formulas import speed
 from planner.issues import Severity
-from planner.plan.checks import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.workbook.layout import (
     GREY,
     LINE,
@@ -180,7 +180,7 @@ def _check_cells(study: Study, writing: Writing, issues: tuple[Issue, ...]) -> I
 
 
 def charts_sheet(study: Study, writing: Writing) -> Sheet:
-    """Native charts of the first scenarios: rates against batch, and per-stream rates by precision."""
+    """Native charts of the first scenarios: rates against batch and by precision, the core's and the estimate's."""
     shown = len(study.cases[:MOST_CHARTED])
     of = f"first {shown} of {len(study.cases)} scenarios" if shown < len(study.cases) else "all scenarios"
     batch, precision = writing.names["Batch"], writing.names["Precision"]
@@ -192,39 +192,52 @@ def charts_sheet(study: Study, writing: Writing) -> Sheet:
         last = group.first + group.count - 1
         return tuple(Series(batch, (row, 0), (1, group.first, 1, last), (row, group.first, row, last)) for row in rows)
 
-    rates = precision_groups(study)["tokens_per_sec"]
-    by_precision = (
-        tuple(
+    def by_precision(figure: str) -> tuple[Series, ...]:
+        group = precision_groups(study)[figure]
+        return tuple(
             Series(precision, (1, column), (rows[0], 0, rows[-1], 0), (rows[0], column, rows[-1], column))
-            for column in range(rates.first, rates.first + rates.count)
+            for column in range(group.first, group.first + group.count)
+            if shown
         )
-        if shown
-        else ()
-    )
+
     charts = [
-        Chart(
-            "line",
-            "Per-stream rate against batch",
-            "batch",
-            "tok/s per stream",
-            against_batch("tokens_per_sec"),
-            (3, 0),
-        ),
-        Chart(
-            "line",
-            "Aggregate rate against batch",
-            "batch",
-            "tok/s, all streams",
-            against_batch("aggregate_tokens_per_sec"),
-            (3, 10),
-        ),
-        Chart("column", "Per-stream rate by precision", "", "tok/s per stream", by_precision, (25, 0)),
+        chart
+        for at, (of_what, rate, aggregate) in (
+            (3, ("core", "tokens_per_sec", "aggregate_tokens_per_sec")),
+            (25, ("estimate", "estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")),
+        )
+        for chart in (
+            Chart(
+                "line",
+                f"Per-stream rate against batch ({of_what})",
+                "batch",
+                "tok/s per stream",
+                against_batch(rate),
+                (at, 0),
+            ),
+            Chart(
+                "line",
+                f"Aggregate rate against batch ({of_what})",
+                "batch",
+                "tok/s, all streams",
+                against_batch(aggregate),
+                (at, 10),
+            ),
+            Chart(
+                "column",
+                f"Per-stream rate by precision ({of_what})",
+                "",
+                "tok/s per stream",
+                by_precision(rate),
+                (at, 20),
+            ),
+        )
     ]
     return Sheet(
         name=writing.names["Charts"],
         cells=[
             CellOut(0, 0, f"Charts: {of}", style=TITLE),
-            CellOut(1, 0, f"{UPPER_BOUNDS}. Above a batch of 32 the linear model overstates.", style=LEDE),
+            CellOut(1, 0, f"Core: {UPPER_BOUNDS[0].lower()}{UPPER_BOUNDS[1:]}. The estimate counts these.", style=LEDE),
         ],
         charts=charts if shown else (),
         gridlines=False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner import catalog
 from planner.columns import number_format
 from planner.formulas import speed
-from planner.plan.checks import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.scenario import COLUMNS, FIGURES, figure_header, header_of
 from planner.workbook.layout import (
     BLUE,
@@ -22,6 +22,7 @@ from planner.workbook.layout import (
     Sheet,
     Style,
     address,
+    on_sheet,
 )
 from planner.workbook.results_sheet import (
     COLUMN_OF,
@@ -37,7 +38,7 @@ from planner.workbook.results_sheet import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
@@ -75,16 +76,22 @@ class Group:
     """A group of columns: one figure at every variant, with its formula and the cells that it takes."""
 
     figure: str
-    formula: Callable[..., float]
+    # None where an estimate takes too many cells to stand beside every variant: then values, as at the run.
+    formula: Callable[..., float] | None
     first: int
     count: int
+
+    @property
+    def header(self) -> str:
+        """The group's header."""
+        return figure_header(self.figure) + ("" if self.formula else ", values at the run")
 
     def area(self, last_row: int) -> tuple[int, int, int, int]:
         """The cells of the group, down to the last row."""
         return (VARIANT_FIRST_ROW, self.first, last_row, self.first + self.count - 1)
 
 
-def _groups(figures: Sequence[tuple[str, Callable[..., float]]], first: int, count: int) -> dict[str, Group]:
+def _groups(figures: Sequence[tuple[str, Callable[..., float] | None]], first: int, count: int) -> dict[str, Group]:
     return {
         figure: Group(figure, formula, first + index * count, count) for index, (figure, formula) in enumerate(figures)
     }
@@ -99,11 +106,14 @@ _BATCH_BASE: Final = tuple(
         "prompt_tokens",
         "prefill_tokens_per_sec",
         "output_tokens",
+        "ceiling_tokens_per_sec",
     )
 )
 _BATCH_FIGURES: Final = (
     ("tokens_per_sec", speed.tokens_per_sec),
+    ("estimated_tokens_per_sec", None),
     ("aggregate_tokens_per_sec", speed.aggregate_tokens_per_sec),
+    ("estimated_aggregate_tokens_per_sec", None),
     ("response_time_s", speed.response_time_s),
     ("requests_per_hour", speed.requests_per_hour),
 )
@@ -125,6 +135,8 @@ _PRECISION_BASE: Final = tuple(
 _PRECISION_FIGURES: Final = (
     ("weights_gb", speed.requantized_weights_gb),
     ("tokens_per_sec", speed.tokens_per_sec),
+    ("ceiling_tokens_per_sec", speed.ceiling_tokens_per_sec),
+    ("estimated_tokens_per_sec", None),
     ("response_time_s", speed.response_time_s),
 )
 
@@ -140,25 +152,26 @@ def precision_groups(study: Study) -> dict[str, Group]:
 
 
 def batch_sheet(study: Study, writing: Writing) -> Sheet:
-    """Per stream, aggregate, response time and requests at every asked batch size."""
+    """Per stream and aggregate, as the core and as the estimate have them, response time and requests by batch size."""
     groups = batch_groups(study)
     sheet = _VariantSheet(study, writing, _BATCH_BASE, groups, study.options.batches)
-    return sheet.describe("Batch", _rate_rules(groups["tokens_per_sec"], sheet.last_row))
+    return sheet.describe("Batch", _rate_rules(groups, sheet.last_row))
 
 
 def precision_sheet(study: Study, writing: Writing) -> Sheet:
-    """Weights, per stream and response time at every asked precision and at the scenario's own."""
+    """Weights, per stream, its ceiling, its estimate and response time by precision, the scenario's own last."""
     groups = precision_groups(study)
     sheet = _VariantSheet(study, writing, _PRECISION_BASE, groups, (*study.options.precisions, OWN))
-    return sheet.describe(
-        "Precision", [*_rate_rules(groups["tokens_per_sec"], sheet.last_row), _fit_rule(sheet, groups["weights_gb"])]
-    )
+    return sheet.describe("Precision", [*_rate_rules(groups, sheet.last_row), _fit_rule(sheet, groups["weights_gb"])])
 
 
-def _rate_rules(group: Group, last_row: int) -> list[Rule]:
-    cell = address(VARIANT_FIRST_ROW, group.first)
-    slow = f"AND(ISNUMBER({cell}),{cell}<{READING_PACE_TOKENS_PER_SEC:g})"
-    return [Rule(group.area(last_row), slow, RUST_PALE, RUST)]
+def _rate_rules(groups: Mapping[str, Group], last_row: int) -> list[Rule]:
+    rules = []
+    for group in (groups["tokens_per_sec"], groups["estimated_tokens_per_sec"]):
+        cell = address(VARIANT_FIRST_ROW, group.first)
+        slow = f"AND(ISNUMBER({cell}),{cell}<{READING_PACE_TOKENS_PER_SEC:g})"
+        rules.append(Rule(group.area(last_row), slow, RUST_PALE, RUST))
+    return rules
 
 
 def _fit_rule(sheet: _VariantSheet, group: Group) -> Rule:
@@ -191,7 +204,7 @@ class _VariantSheet:
         return Sheet(
             name=self.writing.names[kind],
             cells=self.cells(),
-            widths={0: 34.0} | dict.fromkeys(range(1, self.last_column + 1), 11.0),
+            widths={0: 40.0} | dict.fromkeys(range(1, self.last_column + 1), 11.0),
             freeze=(VARIANT_FIRST_ROW, 1),
             filter=(1, 0, self.last_row, self.last_column),
             merges=[(0, g.first, 0, g.first + g.count - 1) for g in self.groups.values() if g.count > 1],
@@ -211,9 +224,7 @@ class _VariantSheet:
             yield CellOut(1, index, base.header, style=HEAD)
         for group in self.groups.values():
             for offset, variant in enumerate(self.variants):
-                yield CellOut(
-                    0, group.first + offset, None if offset else figure_header(group.figure), style=HEAD_FIGURE
-                )
+                yield CellOut(0, group.first + offset, None if offset else group.header, style=HEAD_FIGURE)
                 head = as_cell(variant) if isinstance(variant, str) and variant != OWN else variant
                 yield CellOut(1, group.first + offset, head, style=HEAD_FIGURE)
         for index, case in enumerate(self.study.cases):
@@ -246,12 +257,20 @@ class _VariantSheet:
             return self.writing.reference(
                 self.writing.names["Results"], address(FIRST_ROW + index, COLUMN_OF["weights_gb"])
             )
+        if group.formula is None:
+            return ""
         bind = {base.name: address(row, self.base_column(base.name), fix_column=True) for base in self.base}
         variant = address(1, group.first + offset, fix_row=True)
         bind |= {"batch": variant, "to_bits": variant}
         if self.writing.functions is Functions.PLAIN and "to_bits" in bind and self.variants[-1] == OWN:
             name = self.variants[offset]
             bind["to_bits"] = "" if name == OWN else repr(catalog.precision_bits(name))
+        scenario = self.study.cases[index].result.scenario
+        if group.figure == "weights_gb" and scenario.expert_precision and scenario.params_b:
+            # A mixed file has no one precision to scale from.
+            there = address(FIRST_ROW + index, COLUMN_OF["params_b"])
+            whole = {"params_b": on_sheet(self.writing.names["Results"], there), "weight_bits": bind["to_bits"]}
+            return self.writing.formula(speed.weights_gb, whole, value)
         for name, other in self.groups.items():
             # The size at this precision stands beside the rate; the one that it is scaled from is the repeated input.
             if name != group.figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import math
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,7 +101,11 @@ def write_workbook(
 def workbook_bytes(sheets: Sequence[Sheet], progress: Callable[[str], None] = lambda _: None) -> bytes:
     """A new workbook of these sheets, without functions, for another package to take them from."""
     made = io.BytesIO()
-    _write(made, sheets, Functions.NONE, progress)
+    try:
+        _write(made, sheets, Functions.NONE, progress)
+    except FileCreateError as error:
+        # Large sheets wait in temporary files until they are packed.
+        raise PlannerError(f"Cannot write the sheets to {tempfile.gettempdir()}: {error}.") from error
     return made.getvalue()
 
 

@@ -24,8 +24,14 @@ from planner import Scenario, evaluate, study_of
 from planner.for_excel import for_excel
 from planner.functions import BY_NAME
 from planner.job import Job, default_output, run, write_results
-from planner.plan.evaluate import FORMULAS, compute
+from planner.plan.bulk import compute_columns, evaluate_columns, evaluate_many
+from planner.plan.bulk_columns import NUMBERS
+from planner.plan.bulk_fill import complete_columns
+from planner.plan.evaluate import WAYS, compute, known_of
+from planner.plan.recipes import RECIPES, Way, way_of
 from planner.plan.resolve import resolve
+from planner.plan.variants import at_batch, at_precision
+from planner.translate import to_array
 from planner.workbook.starter import write_starter
 
 ROUNDS = 5
@@ -36,13 +42,25 @@ BASE = Scenario(
 )  # fmt: skip
 
 
-def median(work) -> float:
+NAMED = Scenario(
+    name="S", device="H100 SXM", model="Llama-3.1-70B", precision="FP8", engine="vLLM", devices=2, batch=8,
+    prompt_tokens=2000, output_tokens=500, offered_requests_per_hour=100,
+)  # fmt: skip
+MANY = 100_000
+
+
+def median(work, clock=time.perf_counter) -> float:
     times = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = clock()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return statistics.median(times)
+
+
+def spent(work, times: int = 1) -> float:
+    """Processor time of one call, which other work on the machine does not lengthen."""
+    return median(lambda: [work() for _ in range(times)], time.process_time) / times
 
 
 def bare(source: Path, target: Path, results: Path) -> None:
@@ -76,7 +94,7 @@ def remember(results: Path) -> None:
 def report(what: str, seconds: float, against: str, base: float, limit: float) -> bool:
     ratio = seconds / base
     mark = "ok" if ratio <= limit else "ABOVE"
-    print(f"{what:<44} {seconds * 1e3:>10.3f} ms   {ratio:>7.2f} x {against:<38} limit {limit:g}  {mark}")
+    print(f"{what:<52} {seconds * 1e3:>10.3f} ms   {ratio:>7.2f} x {against:<38} limit {limit:g}  {mark}")
     return ratio <= limit
 
 
@@ -108,13 +126,97 @@ def merge_bench(folder: Path) -> bool:
     return report(f"merge into a workbook of {size:.0f} MB", merged, "copying and unpacking it once", plain + again, 3)
 
 
+def steps_of(scenario: Scenario) -> list[tuple[str, Way]]:
+    """The formulas that a completed scenario takes, with nothing asked or chosen any more."""
+    given, figures = known_of(scenario), compute(scenario)
+    known = given | figures
+    made = [name for name in WAYS if given.get(name) is None and known[name] is not None]
+    return [(name, way_of(name, known) if name in RECIPES else WAYS[name][0]) for name in made]
+
+
+def bare_work(scenario: Scenario, columns: dict | None = None):
+    """The same arithmetic on numbers, or on arrays, and nothing else."""
+    steps = [
+        (name, way.formula if columns is None else to_array(way.formula), way.taken) for name, way in steps_of(scenario)
+    ]
+    numbers = {taken: taken for _, _, takes in steps for taken in takes if not isinstance(taken, str)}
+    start = known_of(scenario) | numbers | (columns or {})
+
+    def work() -> None:
+        known = dict(start)
+        for name, formula, takes in steps:
+            known[name] = formula(*[known[taken] for taken in takes])
+
+    return work
+
+
+def scalar_bench(what: str, scenario: Scenario) -> bool:
+    """One scenario: its formulas, all of it, and otherwise."""
+    resolution, result = resolve(scenario), evaluate(scenario)
+    bare_formulas = spent(bare_work(resolution.scenario), ROWS)
+    figures = spent(lambda: compute(resolution.scenario), ROWS)
+    filled = spent(lambda: resolve(scenario), ROWS)
+    one = spent(lambda: evaluate(scenario), ROWS)
+    batch = spent(lambda: at_batch(result, 4), ROWS)
+    precision = spent(lambda: at_precision(result, "INT8"), ROWS)
+    print(
+        f"{what}: {len(WAYS)} figures {figures * 1e6:.1f} us, resolve() {filled * 1e6:.1f} us, "
+        f"evaluate() {one * 1e6:.1f} us, at_batch() {batch * 1e6:.1f} us, at_precision() {precision * 1e6:.1f} us"
+    )
+    good = report("the figures of one scenario", figures, "the formulas that it takes", bare_formulas, 4)
+    good &= report("evaluate(), checks and all", one, "its figures alone", figures, 8)
+    good &= report("at_batch()", batch, "its figures alone", figures, 4)
+    return good & report("at_precision()", precision, "its figures alone", figures, 4)
+
+
+def bulk_bench() -> bool:
+    """A hundred thousand scenarios at once, of one kind for the ratio, of many kinds as they come."""
+    dice = np.random.default_rng(1)
+    loads = {
+        "batch": dice.integers(2, 64, MANY).astype(float),
+        "prompt_tokens": dice.integers(100, 8000, MANY).astype(float),
+        "output_tokens": dice.integers(100, 2000, MANY).astype(float),
+    }
+    alike = {name: getattr(NAMED, name) for name in ("device", "model", "precision", "engine", "devices")}
+    alike |= loads | {"offered_requests_per_hour": 1.0}
+    completed = complete_columns(alike)
+    work = bare_work(resolve(NAMED).scenario, {name: completed.columns[name] for name in NUMBERS})
+    bare_arrays = spent(work)
+    print(
+        f"bare numpy: {len(steps_of(resolve(NAMED).scenario))} figures in {bare_arrays / MANY * 1e6:.2f} us a scenario"
+    )
+    pick = lambda *names: [names[number] for number in dice.integers(0, len(names), MANY)]  # noqa: E731
+    mixed = loads | {
+        "device": pick("H100 SXM", "A100 SXM4 80GB", "RTX 4090", "H200 SXM"),
+        "model": pick("Llama-3.1-70B", "Llama-3.1-8B", "Mixtral-8x7B-v0.1", "DeepSeek-V3", "gpt-oss-20b"),
+        "precision": pick("FP16", "FP8", "INT4"),
+        "engine": pick("vLLM", "llama.cpp"),
+        "devices": dice.choice([1.0, 2.0, 4.0, 8.0], MANY),
+        "split": pick("tensor", "tensor", "layers"),
+        "offered_requests_per_hour": dice.uniform(1, 5000, MANY),
+    }
+    listed = [column if isinstance(column, list) else column.tolist() for column in mixed.values()]
+    scenarios = [Scenario(**dict(zip(mixed, row, strict=True))) for row in zip(*listed, strict=True)]
+    done = complete_columns(mixed)
+    good = True
+    for what, limit, task in (
+        (f"figures of {MANY:,} completed scenarios alike", 4, lambda: compute_columns(completed.columns)),
+        (f"{MANY:,} scenarios alike, in columns", 7, lambda: evaluate_columns(alike)),
+        (f"figures of {MANY:,} completed, of many kinds", 8, lambda: compute_columns(done.columns)),
+        (f"{MANY:,} scenarios of many kinds, in columns", 12, lambda: evaluate_columns(mixed)),
+        (f"{MANY:,} scenarios of many kinds, in a list", 30, lambda: evaluate_many(scenarios)),
+    ):
+        taken = spent(task)
+        print(f"{what}: {taken / MANY * 1e6:.2f} us a scenario")
+        good &= report(what, taken, "bare numpy, one kind", bare_arrays, limit)
+    return good
+
+
 def main() -> int:
     good = True
-    complete = resolve(BASE).scenario
-    formulas = median(lambda: [compute(complete) for _ in range(ROWS)]) / ROWS
-    one = median(lambda: [evaluate(BASE) for _ in range(ROWS)]) / ROWS
-    print(f"{len(FORMULAS)} formulas of one scenario {formulas * 1e6:.1f} us; evaluate() {one * 1e6:.1f} us a scenario")
-    good &= report("evaluate(), checks and all", one, "its formulas alone", formulas, 12)
+    good &= scalar_bench("core inputs", BASE)
+    good &= scalar_bench("a named device and model", NAMED)
+    good &= bulk_bench()
     column = [[float(n)] for n in range(1, 10_001)]
     names = [["FP16"]] * 10_000
     call, weights = for_excel(BY_NAME["TOKENS_PER_SEC"]), for_excel(BY_NAME["WEIGHTS_GB"])

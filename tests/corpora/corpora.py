@@ -28,6 +28,7 @@ from planner.job import write_results
 from planner.workbook.package import open_package
 from planner.workbook.read import read_workbook
 from planner.workbook.results_sheet import COLUMN_OF
+from planner.workbook.sheets import SHEET_NAMES
 
 # Parts that a merge extends; all others stay byte for byte.
 EXTENDED = re.compile(
@@ -104,7 +105,7 @@ def try_one(source: Path, folder: Path, study) -> tuple[str, str]:  # noqa: C901
     if had is not None:
         if has is None:
             return "failed", "openpyxl reads it no more"
-        if len(has.sheetnames) != len(had.sheetnames) + 6:
+        if len(has.sheetnames) != len(had.sheetnames) + len(SHEET_NAMES):
             return "failed", f"sheets: {has.sheetnames}"
         results = next(s for s in has.sheetnames[len(had.sheetnames) :] if s.startswith("Results"))
         rate = has[results].cell(2, COLUMN_OF["tokens_per_sec"] + 1).value

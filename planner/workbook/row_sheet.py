@@ -1,0 +1,309 @@
+"""A sheet of one row per scenario whose figures are live calls, in the way that each row's figure was made.
+
+Columns are said as parts under a common heading; what a formula takes stands in the same row, so that a person can
+follow it from cell to cell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.columns import Text
+from planner.plan.evaluate import known_of
+from planner.plan.fill import FROM_EFFICIENCY, FROM_PARAMETERS
+from planner.plan.recipes import parameters_of, way_of
+from planner.plan.scenario import COLUMNS, FIGURES, figure_header, header_of
+from planner.units import unit_of
+from planner.workbook.layout import BLUE, GREY, LINE, PALE, CellOut, Sheet, Style, address, on_sheet, wrapped_heights
+from planner.workbook.results_sheet import (
+    COLUMN_OF,
+    FIRST_ROW,
+    HEAD,
+    HEAD_FIGURE,
+    HEAD_TEXT,
+    LINK,
+    Functions,
+    Writing,
+    bits_cell,
+    input_cell,
+    style_of,
+)
+from planner.workbook.table_sheets import LEDE, TITLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from planner.plan.recipes import Way
+    from planner.plan.study import Case, Study
+    from planner.workbook.layout import Rule
+
+PART_ROW: Final = 2
+HEAD_ROW: Final = 3
+ROW: Final = 4
+_HEAD_HEIGHT: Final = 48.0
+_NAME_WIDTH: Final = 40.0
+_WIDTH: Final = 12.0
+# Decimals where a number would show as many as it has.
+_FORMATS: Final[Mapping[str, str]] = {
+    "low_factor": "0.00",
+    "high_factor": "0.00",
+    "utilisation": "0%",
+    "params_read_b": "#,##0.0",
+    "expert_params_b": "#,##0.00",
+    "active_params_b": "#,##0.0",
+    "streamed_params_b": "#,##0.0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A column: the field that it shows, and a label of its own where the field's would not say enough here."""
+
+    name: str
+    label: str = ""
+
+    @property
+    def header(self) -> str:
+        """The header, unit included."""
+        if self.label:
+            unit = unit_of(self.name).symbol
+            return f"{self.label} ({unit})" if unit else self.label
+        return figure_header(self.name) if self.name in FIGURES else header_of(self.name)
+
+    @property
+    def help(self) -> str:
+        """What the column is, for its note."""
+        return (FIGURES.get(self.name) or COLUMNS[self.name]).help
+
+    @property
+    def style(self) -> Style:
+        """The look of its cells."""
+        found = style_of(self.name, FIGURES.get(self.name) or COLUMNS[self.name])
+        shown = _FORMATS.get(self.name, found.number_format)
+        return dataclasses.replace(found, number_format=shown, top_aligned=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Made(Spec):
+    """A figure, made in the way that its row takes; its input's cell where it was typed or filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bits(Spec):
+    """The bits of the precision in another column."""
+
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Spec):
+    """An input: live from the scenario sheet, or the value that the run filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Spec):
+    """A word that chose at the run how figures are made, so that no later edit of it can count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Spec):
+    """A figure or an input that stands on another sheet: ``Results`` unless said otherwise."""
+
+    sheet: str = "Results"
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Spec):
+    """A text or verdict of its own: ``cell`` gives value and formula of a row."""
+
+    width: float = _WIDTH
+    align: str = "left"
+    shown: str = "General"
+    note: str = ""
+    cell: Callable[[RowSheet, Case, int, Mapping[str, Any]], tuple[Any, str]] = lambda *_: (None, "")
+
+    @property
+    def header(self) -> str:
+        """The header."""
+        return self.label
+
+    @property
+    def help(self) -> str:
+        """What the column says, for its note."""
+        return self.note
+
+    @property
+    def style(self) -> Style:
+        """Wrapped, so that a long text can be read."""
+        wrap, bold = self.align == "left", self.align == "center"
+        return Style(
+            indent=int(wrap),
+            wrap=wrap,
+            bottom=LINE,
+            align=self.align,
+            bold=bold,
+            top_aligned=True,
+            number_format=self.shown,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Columns under one heading."""
+
+    title: str
+    columns: tuple[Spec, ...]
+
+
+def columns_of(parts: Sequence[Part]) -> dict[str, int]:
+    """Where each field stands; the name comes first."""
+    return {"name": 0} | {
+        spec.name: at for at, spec in enumerate((spec for part in parts for spec in part.columns), start=1)
+    }
+
+
+@dataclass(frozen=True)
+class RowSheet:
+    """The sheet of a study by its parts."""
+
+    study: Study
+    writing: Writing
+    kind: str
+    parts: tuple[Part, ...]
+    title: str
+    lede: str
+    # Where the fields of other sheets stand, by sheet.
+    elsewhere: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # Figures for which a formula stands even where the run had none, and what would have to be known for it.
+    open_figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Where each field stands on this sheet."""
+        return columns_of(self.parts)
+
+    @property
+    def last_row(self) -> int:
+        """The last scenario's row."""
+        return ROW + max(len(self.study.cases), 1) - 1
+
+    def at(self, name: str, row: int = ROW, *, fix_column: bool = False) -> str:
+        """The address of a field's cell in a row."""
+        return address(row, self.columns[name], fix_column=fix_column)
+
+    def area(self, name: str) -> tuple[int, int, int, int]:
+        """The cells of a field."""
+        return (ROW, self.columns[name], self.last_row, self.columns[name])
+
+    def describe(self, rules: Sequence[Rule], below: Sequence[CellOut] = ()) -> Sheet:
+        """The sheet, with what stands below its table."""
+        specs = [spec for part in self.parts for spec in part.columns]
+        widths = {0: _NAME_WIDTH} | {self.columns[spec.name]: _width(spec) for spec in specs}
+        cells = [*self._cells(), *below]
+        last = len(specs)
+        heights = wrapped_heights((cell for cell in cells if ROW <= cell.row <= self.last_row), widths)
+        return Sheet(
+            name=self.writing.names[self.kind],
+            cells=cells,
+            widths=widths,
+            freeze=(ROW, 1),
+            filter=(HEAD_ROW, 0, self.last_row, last),
+            merges=[
+                (PART_ROW, self.columns[part.columns[0].name], PART_ROW, self.columns[part.columns[-1].name])
+                for part in self.parts
+                if len(part.columns) > 1
+            ],
+            rules=rules,
+            notes={(HEAD_ROW, self.columns[spec.name]): spec.help for spec in specs if spec.help},
+            heights={HEAD_ROW: _HEAD_HEIGHT} | heights,
+            repeat_rows=(PART_ROW, HEAD_ROW),
+            repeat_columns=(0, 0),
+            mark=self.kind.casefold(),
+            tab=BLUE,
+        )
+
+    def _cells(self) -> Iterator[CellOut]:
+        yield CellOut(0, 0, self.title, style=TITLE)
+        yield CellOut(1, 0, self.lede, style=LEDE)
+        yield CellOut(PART_ROW, 0, None, style=HEAD_TEXT)
+        yield CellOut(HEAD_ROW, 0, header_of("name"), style=HEAD_TEXT)
+        for part in self.parts:
+            look = HEAD_FIGURE if any(isinstance(spec, Made | Said) for spec in part.columns) else HEAD
+            for index, spec in enumerate(part.columns):
+                yield CellOut(PART_ROW, self.columns[spec.name], None if index else part.title, style=look)
+                head = dataclasses.replace(look, align="left", indent=1) if isinstance(spec, Setting) else look
+                yield CellOut(HEAD_ROW, self.columns[spec.name], spec.header, style=head)
+        for index, case in enumerate(self.study.cases):
+            yield CellOut(
+                ROW + index, 0, case.name, self.writing.link(case), dataclasses.replace(LINK, top_aligned=True)
+            )
+            known = known_of(case.result.scenario) | {name: getattr(case.result, name) for name in FIGURES}
+            for part in self.parts:
+                for spec in part.columns:
+                    yield self._cell(spec, case, index, known)
+
+    def _cell(self, spec: Spec, case: Case, index: int, known: Mapping[str, Any]) -> CellOut:
+        at, name, scenario = (ROW + index, self.columns[spec.name]), spec.name, case.result.scenario
+        match spec:
+            case Said():
+                value, formula = spec.cell(self, case, at[0], known)
+                return CellOut(*at, value, formula if self.writing.functions is not Functions.NONE else "", spec.style)
+            case Repeat():
+                value = getattr(case.result if name in FIGURES else scenario, name)
+                first, there = (FIRST_ROW, COLUMN_OF) if spec.sheet == "Results" else (ROW, self.elsewhere[spec.sheet])
+                cell = address(first + index, there[name])
+                formula = self.writing.reference(self.writing.names[spec.sheet], cell, blank=value is None)
+                return CellOut(*at, value, formula, dataclasses.replace(spec.style, colour=GREY))
+            case Setting():
+                look = dataclasses.replace(spec.style, align="left", indent=1)
+                return CellOut(*at, _called(name, getattr(scenario, name)), style=look)
+            case Bits():
+                value = getattr(case.result, name)
+                return bits_cell(at, self.at(spec.of, at[0]), value, self.writing, self._pale(spec))
+            case Made() if getattr(scenario, name, None) is None:
+                return CellOut(*at, *self.figure(name, at[0], case, known), self._pale(spec))
+            case _:
+                return input_cell(at, name, case, self.writing, spec.style, blank=self._follows(name, case, index))
+
+    @staticmethod
+    def _pale(spec: Spec) -> Style:
+        return dataclasses.replace(spec.style, fill=PALE)
+
+    def _follows(self, name: str, case: Case, index: int) -> str:
+        """The cell that an input without one of its own follows, where it is just another input's value."""
+        other = {FROM_EFFICIENCY: "efficiency", FROM_PARAMETERS: "params_b"}.get(case.result.sources.get(name, ""), "")
+        scenario = case.result.scenario
+        if not other or getattr(scenario, other) is None or getattr(scenario, other) != getattr(scenario, name):
+            return ""
+        return on_sheet(self.writing.names["Results"], address(FIRST_ROW + index, COLUMN_OF[other]))
+
+    def figure(self, name: str, row: int, case: Case, known: Mapping[str, Any]) -> tuple[float | None, str]:
+        """A figure and the call that makes it, by the way that was taken at the run."""
+        value: float | None = getattr(case.result, name)
+        way = way_of(name, {**known, **self.open_figures.get(name, {})})
+        if way is None:
+            return value, ""
+        return value, self.writing.formula(way.formula, self._bound(way, row), value)
+
+    def _bound(self, way: Way, row: int) -> dict[str, str]:
+        """The cells that a way's formula takes, its numbers written as they are."""
+        taken = {parameter: way.takes(parameter) for parameter in parameters_of(way.formula)}
+        return {p: self.at(x, row) if isinstance(x, str) else f"{x:.15g}" for p, x in taken.items()}
+
+
+def _is_text(spec: Spec) -> bool:
+    return isinstance(spec, Said) or isinstance((FIGURES.get(spec.name) or COLUMNS[spec.name]).rule, Text)
+
+
+def _width(spec: Spec) -> float:
+    if isinstance(spec, Said):
+        return spec.width
+    return 24.0 if spec.name in {"device", "engine"} else 16.0 if _is_text(spec) else _WIDTH
+
+
+def _called(name: str, value: str | None) -> str | None:
+    """What a choice's word is called."""
+    return dict(getattr(COLUMNS[name].rule, "words", ())).get(value, value)
