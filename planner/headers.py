@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,6 +147,7 @@ _OTHER_THINGS: Final = frozenset(
 SCENARIOS: Final = Headings(COLUMNS, _UNDECIDED, _OTHER_THINGS)
 
 
+@cache
 def column_letters(column: int) -> str:
     """A column's letters.
 

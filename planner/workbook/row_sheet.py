@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import Text
@@ -58,6 +58,13 @@ _FORMATS: Final[Mapping[str, str]] = {
 }
 
 
+@cache
+def _style_named(name: str) -> Style:
+    """The look of a column's cells, asked for at every cell of a large sheet."""
+    found = style_of(name, FIGURES.get(name) or COLUMNS[name])
+    return dataclasses.replace(found, number_format=_FORMATS.get(name, found.number_format), top_aligned=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A column: the field that it shows, and a label of its own where the field's would not say enough here."""
@@ -81,9 +88,7 @@ class Spec:
     @property
     def style(self) -> Style:
         """The look of its cells."""
-        found = style_of(self.name, FIGURES.get(self.name) or COLUMNS[self.name])
-        shown = _FORMATS.get(self.name, found.number_format)
-        return dataclasses.replace(found, number_format=shown, top_aligned=True)
+        return _style_named(self.name)
 
 
 @dataclass(frozen=True, slots=True)
