@@ -404,3 +404,11 @@ def test_a_model_named_with_its_precision_comes_at_it():
     assert awq.sources["precision"] == "the model's name"
     typed = evaluate(Scenario(model="Llama-3.1-70B-Instruct-FP8", precision="FP16", bandwidth_gb_s=3350))
     assert typed.weights_gb == pytest.approx(70.553706496 * 2)
+
+
+def test_what_does_not_fit_gets_no_advice_on_replicas():
+    crowded = {"model": "Llama-3.1-70B", "params_b": None, "device_memory_gb": 80, "devices": 2, "batch": 256}
+    crowded |= {"prompt_tokens": 8000, "output_tokens": 300, "offered_requests_per_hour": 1e6}
+    found = codes(**crowded)
+    assert "no-fit" in found
+    assert "unstable" not in found

@@ -114,7 +114,7 @@ def devices() -> tuple[Device, ...]:
 _MEMORY: Final = re.compile(r"(?<![a-z0-9.])(\d+)\s*(?:gib|gb|g)\b")
 _MEMORY_WORD: Final = re.compile(r"\d+gb")
 # Words that may be left out of a name, or added to it, without meaning another device.
-_NOISE: Final = frozenset({"gpu", "google", "aws"})
+_NOISE: Final = frozenset({"gpu", "google", "aws", "mac", "studio", "mini", "macbook"})
 _MAKERS: Final = _NOISE | {
     "nvidia",
     "amd",

@@ -136,7 +136,8 @@ def _mixture(result: Result) -> Issue | None:
 
 def _unstable(result: Result) -> Issue | None:
     utilisation = result.utilisation
-    if utilisation is None or utilisation < 1:
+    # Copies of what does not fit serve nobody.
+    if utilisation is None or utilisation < 1 or fits(result) is False:
         return None
     load = rounded(result.scenario.offered_requests_per_hour or 0.0, 0)
     replicas = math.floor(utilisation * (result.scenario.replicas or 1)) + 1
