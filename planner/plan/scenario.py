@@ -244,8 +244,8 @@ class Scenario(CoreInputs):
     prefill_on: Annotated[
         str | None,
         Column(
-            "Prefill on",
-            choice({"shared": "The same devices", "apart": "Other devices"}),
+            "Prefill runs",
+            choice({"shared": "Beside decode", "apart": "Apart from decode"}),
             "Whether prefill stops decode on the same devices, as in continuous batching, or runs apart.",
             ("prefill placement", "disaggregation"),
         ),
