@@ -36,7 +36,21 @@ def understand(name: str, column: Column, cell: Cell, head: HeaderCell) -> Under
         raise BadValueError(
             f"{column.label} is {cell.value}, an error of the workbook", column.rule.accepted, "cell-error"
         )
-    return read_value(name, column, Typed(cell.value, cell.percent, head.factor))
+    return read_value(name, column, Typed(cell.value, cell.percent, head.factor, _currencies(column, cell, head)))
+
+
+def _currencies(column: Column, cell: Cell, head: HeaderCell) -> tuple[str, ...]:
+    """The currencies that a price may be in by its number format and its header; raises BadValueError for two."""
+    if not head.currencies or not cell.currencies:
+        return head.currencies or cell.currencies
+    both = tuple(code for code in head.currencies if code in cell.currencies)
+    if not both:
+        raise BadValueError(
+            f"{column.label} is shown in {cell.currencies[0]} under a header in {head.currencies[0]}",
+            "one currency",
+            "currency",
+        )
+    return both
 
 
 def place_of(grid: Grid, row: int, column: int) -> str:

@@ -41,21 +41,24 @@ class Understood:
     """A cell's value as understood: the value, whether the cell holds just that, and what was assumed.
 
     ``link`` is how a formula makes the value of the cell {0}, where the cell holds a number that needs only that.
+    ``currencies`` are those that a price may be in by what stands beside it, the likeliest first.
     """
 
     value: Any
     plain: bool = False
     note: str = ""
     link: str = ""
+    currencies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What stands in a cell, as far as its meaning goes: the value, and whether it is shown as percent."""
+    """What stands in a cell, as far as its meaning goes: the value, whether it is shown as percent, its currency."""
 
     value: Any
     percent: bool = False
     header_factor: float = 1.0
+    currencies: tuple[str, ...] = ()
 
 
 class Rule(Protocol):
@@ -323,10 +326,12 @@ def read_value(name: str, column: Column, typed: Typed) -> Understood:
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         # A whole number of hundreds of digits is no float; it is refused like any infinite one.
         typed = dataclasses.replace(typed, value=math.inf if value > 0 else -math.inf)
-    if isinstance(column.rule, Text) and not isinstance(value, str | int | float):
+    if type(column.rule) is Text and not isinstance(value, str | int | float):
         return Understood(str(value).removesuffix(" 00:00:00"))
+    if isinstance(column.rule, Text) and isinstance(value, dt.date):
+        return column.rule.read(column, units.unit_of(name), typed)
     if isinstance(value, bool):
-        if isinstance(column.rule, Text):
+        if type(column.rule) is Text:
             return Understood(str(value).upper())
         raise BadValueError(f"{column.label} is {str(value).upper()}, a truth value", column.rule.accepted)
     if isinstance(value, dt.date | dt.time | dt.timedelta):

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner import columns, guards
-from planner.formulas import cost, estimate, experts, memory, prefill, queueing, speed
+from planner.formulas import api_cost, cost, demand, estimate, experts, memory, prefill, queueing, speed
 from planner.plan.limits import USABLE_MEMORY_SHARE
-from planner.plan.recipes import parameters_of
 from planner.plan.scenario import COLUMNS, POSITIVE
+from planner.plan.ways import parameters_of
+from planner.rules import Money
 from planner.translate import to_excel
 
 if TYPE_CHECKING:
@@ -154,12 +155,22 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
         "queue_wait_s": _NONE_OR_MORE,
         # Never assumed: a cost per token at full load all year is nobody's cost.
         "busy_share": columns.Ratio(),
+        "prefill_share": columns.Number(least=0, most=1),
         "pue": columns.Number(least=1),
         "peak_to_average": columns.Number(least=1),
         "headroom": _NONE_OR_MORE,
         **dict.fromkeys(
             (
                 "residual_cost",
+                "device_power_w",
+                "device_capex_cost",
+                "device_cost_month",
+                "rent_cost_h",
+                "hosting_cost_h",
+                "licence_cost_h",
+                "support_cost_h",
+                "staff_cost_h",
+                "api_cost_month",
                 "running_cost_month",
                 "running_cost_h",
                 "energy_cost_h",
@@ -191,6 +202,9 @@ def _rule_of(parameter: str) -> columns.Rule:
     if parameter in _RULES:
         return _RULES[parameter]
     rule = COLUMNS[parameter].rule if parameter in COLUMNS else POSITIVE
+    if isinstance(rule, Money):
+        # An argument is a plain number: a currency beside it would be lost.
+        return POSITIVE
     return dataclasses.replace(rule, whole=False, least=None, above=0) if isinstance(rule, columns.Number) else rule
 
 
@@ -275,6 +289,8 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("PREFILL_TIME_S", prefill.prefill_time_s, "devices", "prefill_mfu"),
     _function("ESTIMATED_PREFILL_S", prefill.estimated_prefill_s),
     _function("CACHED_TIME_TO_FIRST_TOKEN_S", prefill.cached_time_to_first_token_s),
+    _function("CACHE_SAVED_S", prefill.cache_saved_s),
+    _function("CACHE_SAVED_COMPUTE_S", prefill.cache_saved_compute_s, "devices", "prefill_mfu", head_dim=_NONE_OR_MORE),
     _function("SHARED_PREFILL_S", prefill.shared_prefill_s),
     _function("STALL_MS", prefill.stall_ms),
     _function("STALLED_CYCLE_S", prefill.stalled_cycle_s),
@@ -283,25 +299,43 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("OFFERED_STREAMS", queueing.offered_streams),
     _function("QUEUE_WAIT_S", queueing.queue_wait_s, "replicas", "arrival_variation", "service_variation"),
     _function("QUEUED_TIME_TO_FIRST_TOKEN_S", queueing.queued_time_to_first_token_s),
+    _function("FLEET_DEVICES", cost.fleet_devices),
+    _function("FLEET_TOKENS_PER_SEC", cost.fleet_tokens_per_sec, "replicas"),
+    _function("FLEET_REQUESTS_PER_HOUR", cost.fleet_requests_per_hour, "replicas"),
+    _function("DEVICE_SHARE_COST_H", cost.device_share_cost_h),
     _function("RENTED_COST_H", cost.rented_cost_h, "devices"),
+    _function("CAPEX_COST", cost.capex_cost, "devices"),
     _function("DEPRECIATION_COST_H", cost.depreciation_cost_h),
     _function("ENERGY_COST_H", cost.energy_cost_h),
     _function("MONTHLY_AS_COST_H", cost.monthly_as_cost_h, "hours_per_month"),
+    _function("DEVICE_MONTHLY_AS_COST_H", cost.device_monthly_as_cost_h),
+    _function("HOURLY_COST_H", cost.hourly_cost_h),
     _function("OWNED_COST_H", cost.owned_cost_h),
     _function("MONTHLY_COST", cost.monthly_cost, "hours_per_month"),
+    _function("USED_COST_H", cost.used_cost_h),
     _function("IDLE_COST_H", cost.idle_cost_h),
     _function("MONTHLY_CAPACITY_M_TOKENS", cost.monthly_capacity_m_tokens),
     _function("COST_PER_M_TOKENS", cost.cost_per_m_tokens),
     _function("COST_PER_REQUEST", cost.cost_per_request),
-    _function("API_REQUEST_COST", cost.api_request_cost),
-    _function("BLENDED_COST_M", cost.blended_cost_m),
-    _function("API_COST_PER_M_OUTPUT", cost.api_cost_per_m_output),
-    _function("BREAK_EVEN_M_TOKENS", cost.break_even_m_tokens),
-    _function("BREAK_EVEN_SHARE", cost.break_even_share),
-    _function("CACHE_SAVING_COST", cost.cache_saving_cost),
-    _function("CONVERTED_COST", cost.converted_cost),
-    _function("PEAK_REQUESTS_PER_HOUR", cost.peak_requests_per_hour),
-    _function("DEVICES_FOR_LOAD", cost.devices_for_load),
+    _function("PREFILL_SHARE", cost.prefill_share),
+    _function("STALLED_PREFILL_SHARE", cost.stalled_prefill_share),
+    _function("COST_PER_M_INPUT_TOKENS", cost.cost_per_m_input_tokens),
+    _function("COST_PER_M_GENERATED_TOKENS", cost.cost_per_m_generated_tokens),
+    _function("API_REQUEST_COST", api_cost.api_request_cost),
+    _function("BLENDED_COST_M", api_cost.blended_cost_m),
+    _function("API_COST_PER_M_OUTPUT", api_cost.api_cost_per_m_output),
+    _function("API_COST_MONTH", api_cost.api_cost_month),
+    _function("SAVING_COST_MONTH", api_cost.saving_cost_month),
+    _function("BREAK_EVEN_M_TOKENS", api_cost.break_even_m_tokens),
+    _function("BREAK_EVEN_SHARE", api_cost.break_even_share),
+    _function("CACHE_SAVING_COST", api_cost.cache_saving_cost),
+    _function("CONVERTED_COST", api_cost.converted_cost),
+    _function("REQUESTS_MONTH", demand.requests_month, "hours_per_month"),
+    _function("NEXT_REQUESTS_MONTH", demand.next_requests_month, growth_share_month=columns.Number(above=-1)),
+    _function("PEAK_REQUESTS_PER_HOUR", demand.peak_requests_per_hour),
+    _function("DEVICES_FOR_LOAD", demand.devices_for_load),
+    _function("API_BILL_MONTH", demand.api_bill_month),
+    _function("DEPLOYMENTS_COST_MONTH", demand.deployments_cost_month, "hours_per_month"),
     dataclasses.replace(
         _function("SPEED_TABLE", speed.tokens_per_sec, "efficiency"),
         spread=(("weights_gb", "down"), ("bandwidth_gb_s", "across")),

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner import units
 from planner.columns import Column, Ratio, Text, echo, header
+from planner.currencies import currency_in
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS
+from planner.rules import Money
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +48,29 @@ _UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     )
     | dict.fromkeys(("model size", "size"), ("size", ("params_b", "weights_gb")))
     | dict.fromkeys(("memory", "total memory", "total vram", "total gpu memory"), ("memory", ("device_memory_gb",)))
+    | dict.fromkeys(
+        (
+            "price",
+            "hourly price",
+            "price per hour",
+            "cost per hour",
+            "hourly cost",
+            "hourly rate",
+            "rent",
+            "price hour",
+        ),
+        ("price", ("device_cost_h", "instance_cost_h")),
+    )
+    | dict.fromkeys(("capex", "purchase price", "purchase", "purchase cost"), ("purchase", ("device_capex_cost",)))
+    | {
+        name: ("month", (f"device_{field}_cost_month",))
+        for field, names in (
+            ("hosting", ("hosting", "colocation", "hosting cost", "hosting per month")),
+            ("licence", ("licences", "licenses", "licence cost", "license cost", "software")),
+            ("support", ("support", "maintenance", "support cost")),
+        )
+        for name in names
+    }
 )
 
 
@@ -54,6 +79,9 @@ _MAY_BE: Final = MappingProxyType(
         "bandwidth": "one device's bandwidth or all devices' together",
         "memory": "one device's memory or all devices' together",
         "size": "a count of parameters or a size in memory",
+        "price": "one device's price or a whole instance's",
+        "purchase": "one device's price or that of all",
+        "month": "one device's cost or that of all",
     }
 )
 
@@ -91,6 +119,8 @@ class Cell:
     formula: str = ""
     percent: bool = False
     error: bool = False
+    # The currencies that its number format may show, the likeliest first.
+    currencies: tuple[str, ...] = ()
     # Where the value stands, if not here: the top of the merged cells that cover this one.
     at: str = ""
 
@@ -107,11 +137,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class HeaderCell:
-    """A header that names a field, and the factor from its unit to the field's own."""
+    """A header that names a field, the factor from its unit to the field's own, and the currencies that it may name."""
 
     field: str
     column: int
     factor: float = 1.0
+    currencies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +291,8 @@ def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = Tr
             problem = f"{echo(text)} is in {unit}, which is no unit of {headings.columns[name].label}"
             issues.append(Issue(problem=problem, accepted=headings.header_of(name), **refused))
         else:
-            cells[name] = HeaderCell(name, column, factor)
+            money = isinstance(headings.columns[name].rule, Money)
+            cells[name] = HeaderCell(name, column, factor, currency_in(text)[0] if money else ())
     return Header(row, MappingProxyType(cells), tuple(issues), MappingProxyType(unread))
 
 
@@ -298,6 +330,9 @@ def with_units(grid: Grid, row: int, header: Header, headings: Headings = SCENAR
 def _header_factor(name: str, column: Column, unit: str) -> float | None:
     """The factor that a header's unit means for the plain numbers below it, None where it is no unit of the field."""
     own = units.unit_of(name)
+    if isinstance(column.rule, Money):
+        # As planner heads such columns itself: (money/h).
+        unit = currency_in(unit)[1].replace("money", "").strip()
     if not unit or not own.dimension or isinstance(column.rule, Ratio | Text):
         return 1.0
     return units.factor_to(own.dimension, unit)

@@ -17,7 +17,7 @@ from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from planner.plan.fill import Library
 
@@ -29,6 +29,7 @@ _WANT: Final = MappingProxyType(
     {"weights_gb": "weights_gb", "precision": "weights_gb", "device_bandwidth_gb_s": "device_bandwidth_gb_s"}
 )
 _LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
+DOLLAR: Final = "USD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ class _Row:
         self.refused: set[str] = set()
         self.issues: list[Issue] = []
         plain, links = set(), {}
+        shown: dict[str, tuple[str, ...]] = {}
         for name, head in header.cells.items():
             cell = grid.rows[row].get(head.column)
             if cell is None or is_blank(cell):
@@ -274,7 +276,10 @@ class _Row:
                 plain.add(name)
             if understood.link:
                 links[name] = understood.link
+            if understood.currencies:
+                shown[name] = understood.currencies
             self.values[name] = understood.value
+        self._take_currency(shown)
         self.blank = not self.values and not self.refused
         self.heading = not self.blank and not self.refused and set(self.values) <= _LABELS_ONLY
         if self.heading:
@@ -288,6 +293,31 @@ class _Row:
         self.values.setdefault("name", f"Row {row}")
         cells = {name: self.cell_of(name) for name in header.cells}
         self.origin = Origin(grid.name, row, MappingProxyType(cells), frozenset(plain), MappingProxyType(links))
+
+    def _take_currency(self, shown: Mapping[str, tuple[str, ...]]) -> None:
+        """The row's one currency: typed, else what stands beside its prices; two of them are asked about."""
+        if "currency" in self.refused:
+            return
+        possible: tuple[str, ...] = (self.values["currency"],) if "currency" in self.values else ()
+        said = f"{COLUMNS['currency'].label} is {possible[0]}" if possible else ""
+        for name, codes in shown.items():
+            both = tuple(code for code in codes if code in possible) if possible else codes
+            label = COLUMNS[name].label
+            if not both:
+                problem = f"{label} is shown in {_one_of(codes)}, but {said}"
+                self.refused.add(name)
+                self.issues.append(self.said(name, Severity.ERROR, "currency", problem, "one currency a row"))
+                continue
+            possible, said = both, said or f"{label} in {_one_of(both)}"
+        if len(possible) > 1 and possible[0] != DOLLAR:
+            # A yen and a yuan share a sign, and differ by a factor of twenty.
+            first = next(iter(shown))
+            problem = f"{COLUMNS[first].label} is in {' or '.join(possible)}: they share a sign"
+            wanted = f"the currency's code in a column {header_of('currency')}"
+            self.refused.add(first)
+            self.issues.append(self.said(first, Severity.ERROR, "currency", problem, wanted))
+        elif possible:
+            self.values["currency"] = possible[0]
 
     def cell_of(self, name: str) -> str:
         head = self.header.cells.get(name)
@@ -305,6 +335,11 @@ class _Row:
             cell=self.cell_of(name),
             row=self.row,
         )
+
+
+def _one_of(codes: tuple[str, ...]) -> str:
+    """Currencies as a message names them: a dollar sign is the US one's unless another is meant."""
+    return codes[0] if codes[0] == DOLLAR else " or ".join(codes)
 
 
 def _is_words(cell: Cell | None) -> bool:

@@ -10,7 +10,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BITS_PER_BYTE: Final = 8
 BYTES_PER_GB: Final = 1_000_000_000
@@ -46,11 +49,20 @@ _SUFFIXES: Final = (
     ("_cost_h", Unit("money/h", "money_rate", 2)),
     ("_cost_m", Unit("money/M tokens", "money_per_m_tokens", 2)),
     ("_cost_kwh", Unit("money/kWh", "money_per_energy", 4)),
+    ("api_bill_month", Unit("money/month", "money_per_month", 2)),
     ("_cost_month", Unit("money/month", "money_per_month", 2)),
+    ("cost_per_m_input_tokens", Unit("money/M tokens", "money_per_m_tokens", 2)),
+    ("cost_per_m_generated_tokens", Unit("money/M tokens", "money_per_m_tokens", 2)),
     ("cost_per_m_tokens", Unit("money/M tokens", "money_per_m_tokens", 2)),
     ("api_cost_per_m_output", Unit("money/M tokens", "money_per_m_tokens", 2)),
     ("cost_per_request", Unit("money", "money", 4)),
+    ("api_request_cost", Unit("money", "money", 6)),
+    ("cache_saving_cost", Unit("money", "money", 6)),
     ("_cost", Unit("money", "money", 2)),
+    ("hours_per_month", Unit("h", "hours", 0)),
+    ("requests_month", Unit("per month", "monthly", 0)),
+    ("_years", Unit("years", "years", None)),
+    ("_weeks", Unit("weeks", "weeks", None)),
     ("_m_tokens", Unit("M tokens", "million_tokens", 1)),
     ("_per_hour", Unit("per hour", "frequency", 1)),
     ("bytes_per_token", Unit("B/token", "size_per_token", 0)),
@@ -84,6 +96,28 @@ def unit_of(name: str) -> Unit:
 
 _DECIMAL: Final = (("", 1e-9), ("k", 1e-6), ("m", 1e-3), ("g", 1.0), ("t", 1e3), ("p", 1e6))
 _BINARY: Final = (("ki", 2**10), ("mi", 2**20), ("gi", 2**30), ("ti", 2**40))
+
+
+def _per(factors: Mapping[str, float]) -> dict[str, float]:
+    """Spellings of 'per something', with a stroke and with the word."""
+    return {f"{per}{what}": factor for what, factor in factors.items() for per in ("/", "per")}
+
+
+def _per_tokens() -> dict[str, float]:
+    """Spellings of a price's tokens: of a million, of a thousand, of one."""
+    sizes = {
+        1.0: ("m", "mio", "million", "1m", "1mio", "1million", "1000000", "1,000,000"),
+        1e3: ("k", "thousand", "1k", "1thousand", "1000", "1,000"),
+        1e6: ("",),
+    }
+    found = {
+        f"{size}{tokens}": factor
+        for factor, names in sizes.items()
+        for size in names
+        for tokens in ("tokens", "token", "toks", "tok", "t", "")
+        if size or tokens not in {"", "t", "tokens", "toks"}
+    }
+    return {f"{per}{what}": factor for what, factor in found.items() for per in ("/", "per")}
 
 
 def _sizes(ending: str) -> dict[str, float]:
@@ -131,6 +165,32 @@ SPELLINGS: Final = MappingProxyType(
         },
         "time_ms": {"ms": 1.0, "milliseconds": 1.0, "s": 1e3, "us": 1e-3, "\u03bcs": 1e-3},
         "time_us": {"us": 1.0, "\u03bcs": 1.0, "microseconds": 1.0, "ms": 1e3, "s": 1e6},
+        "money_rate": _per(
+            {
+                "h": 1.0,
+                "hr": 1.0,
+                "hour": 1.0,
+                "gpuh": 1.0,
+                "gpu-h": 1.0,
+                "gpuhour": 1.0,
+                "gpu-hour": 1.0,
+                "gpu/h": 1.0,
+                "gpu/hr": 1.0,
+                "gpu/hour": 1.0,
+                "deviceh": 1.0,
+                "device-hour": 1.0,
+                "devicehour": 1.0,
+                "instance-hour": 1.0,
+                "day": 1 / 24,
+            }
+        ),
+        "money_per_m_tokens": _per_tokens(),
+        "money_per_energy": _per({"kwh": 1.0, "mwh": 1e-3}),
+        "money_per_month": _per({"month": 1.0, "mo": 1.0, "year": 1 / 12, "yr": 1 / 12}),
+        "monthly": _per({"month": 1.0, "mo": 1.0}) | {f"requests{per}month": 1.0 for per in ("/", "per")},
+        "hours": {"h": 1.0, "hours": 1.0, "hour": 1.0, "h/month": 1.0, "hours/month": 1.0},
+        "years": {"years": 1.0, "year": 1.0, "a": 1.0, "yr": 1.0, "yrs": 1.0, "months": 1 / 12, "month": 1 / 12},
+        "weeks": {"weeks": 1.0, "week": 1.0, "days": 1 / 7, "day": 1 / 7, "months": 52 / 12, "month": 52 / 12},
         "power": {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3},
         "rate": dict.fromkeys(
             (

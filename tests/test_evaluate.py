@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from planner.issues import PlannerError
 from planner.plan.evaluate import FORMULAS, compute, evaluate, evaluate_resolved, result_of
-from planner.plan.recipes import RECIPES, parameters_of
+from planner.plan.recipes import RECIPES
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, FIGURES, Result, Scenario, figure_header, header_of
+from planner.plan.ways import parameters_of
 
 EXAMPLE = Scenario(
     name="worked example",

@@ -21,7 +21,10 @@ FORMULAS = [
     if function.__module__ == module.__name__
 ]
 # Figures that are of this world by definition: beyond it the equation is no equation.
-WITHIN = {"utilisation": st.floats(min_value=1e-3, max_value=0.999)}
+WITHIN = {
+    "utilisation": st.floats(min_value=1e-3, max_value=0.999),
+    "growth_share_month": st.floats(min_value=-0.9, max_value=1),
+}
 BY_NAME = {formula.__name__: formula for formula in FORMULAS}
 A_FORMULA = pytest.mark.parametrize("formula", FORMULAS, ids=lambda formula: formula.__name__)
 
@@ -315,8 +318,17 @@ def test_limits_at_zero(formula):
         "read_ceiling_tokens_per_sec": ["weights_read_gb"],
         "shared_prefill_s": ["peak_tflop_s", "devices", "stall_mfu"],
         "stall_ms": ["output_tokens"],
+        "device_share_cost_h": ["instance_devices"],
         "depreciation_cost_h": ["useful_life_years"],
         "monthly_as_cost_h": ["hours_per_month"],
+        "device_monthly_as_cost_h": ["hours_per_month"],
+        "prefill_share": ["response_time_s"],
+        "stalled_prefill_share": ["step_time_ms"],
+        "cost_per_m_input_tokens": ["prompt_tokens"],
+        "cost_per_m_generated_tokens": ["output_tokens"],
+        "deployments_cost_month": ["replicas"],
+        "cache_saved_s": ["prefill_tokens_per_sec"],
+        "cache_saved_compute_s": ["peak_tflop_s", "devices", "prefill_mfu"],
         "cost_per_m_tokens": ["aggregate_tokens_per_sec", "busy_share"],
         "cost_per_request": ["requests_per_hour", "busy_share"],
         "api_cost_per_m_output": ["output_tokens"],
@@ -369,6 +381,10 @@ DIMENSIONS = {
     "money/kWh": {"money": 1, "power": -1, "second": -1},
     "money/M tokens": {"money": 1, "token": -1},
     "M tokens": {"token": 1},
+    "years": {"second": 1},
+    "h": {"second": 1},
+    # A month is a number of hours, which stands beside it.
+    "per month": {},
 }
 # One read of the weights yields one token, and a latency is that of one token: there the token is no free unit. Nor is
 # it where tokens are counted whole. A cache's elements are no parameters, though their bits are bits; nor is attention's
@@ -386,10 +402,9 @@ HELD = {
     "tp_mla_kv_bytes_per_token": _CACHE,
     "decode_tflop": ("token", "parameter"),
     "added_compute_ms": _TOKEN,
-    # The hours of a year are a number there.
-    "depreciation_cost_h": ("second",),
     "stall_ms": _TOKEN,
     "prefill_tflop": ("token", "parameter"),
+    "cache_saved_compute_s": ("token", "parameter"),
     "estimated_tokens_per_sec": _TOKEN,
     "batch_crossover": _TOKEN,
     "speculative_tokens_per_step": _TOKEN,
@@ -403,10 +418,9 @@ SHOWING = {
     "longest_context_tokens": {"kv_bytes_per_token": 3e8},
     "longest_window_context_tokens": {"kv_room_tokens": 1.5},
     "prefill_tflop": {"cached_tokens": 1.0},
-    "depreciation_cost_h": {"residual_cost": 1.0},
 }
 # Names that end in no unit and yet have one.
-WITHOUT_SUFFIX = {"bits_per_weight": "bits", "hours_per_month": "s", "cost": "money"}
+WITHOUT_SUFFIX = {"bits_per_weight": "bits", "cost": "money"}
 
 
 def scale_of(name, scales):

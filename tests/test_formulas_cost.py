@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.for_excel import for_excel
-from planner.formulas.cost import (
+from planner.formulas.api_cost import (
     api_cost_per_m_output,
     api_request_cost,
     blended_cost_m,
@@ -15,18 +15,22 @@ from planner.formulas.cost import (
     break_even_share,
     cache_saving_cost,
     converted_cost,
+)
+from planner.formulas.cost import (
     cost_per_m_tokens,
     cost_per_request,
     depreciation_cost_h,
-    devices_for_load,
     energy_cost_h,
     idle_cost_h,
     monthly_as_cost_h,
     monthly_capacity_m_tokens,
     monthly_cost,
     owned_cost_h,
-    peak_requests_per_hour,
     rented_cost_h,
+)
+from planner.formulas.demand import (
+    devices_for_load,
+    peak_requests_per_hour,
 )
 from planner.functions import BY_NAME
 

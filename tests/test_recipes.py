@@ -6,8 +6,9 @@ import pytest
 
 from planner.plan import recipes
 from planner.plan.evaluate import compute, evaluate, known_of
-from planner.plan.recipes import RECIPES, arguments_of, parameters_of, way_of
+from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.scenario import FIGURES, Scenario
+from planner.plan.ways import parameters_of
 
 GIB = 2**30 / 1e9
 # No device is named, so that the typed efficiency is the fetch's and no latency is counted.

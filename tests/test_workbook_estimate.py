@@ -11,8 +11,9 @@ import pytest
 from planner import Scenario, evaluate, study_of
 from planner.job import Job, run
 from planner.plan import study as study_module
-from planner.plan.recipes import ESTIMATE, MEMORY, QUEUE, RECIPES, parameters_of
+from planner.plan.recipes import ESTIMATE, MEMORY, QUEUE, RECIPES
 from planner.plan.scenario import COLUMNS, header_of
+from planner.plan.ways import parameters_of
 from planner.plan.whatif import fixes_of
 from planner.workbook.estimate_sheets import ESTIMATE_COLUMNS, MEMORY_COLUMNS
 from planner.workbook.results_sheet import Functions

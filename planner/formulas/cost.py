@@ -21,6 +21,66 @@ def rented_cost_h(device_cost_h: float, devices: float) -> float:
     return device_cost_h * devices
 
 
+def device_share_cost_h(instance_cost_h: float, instance_devices: float) -> float:
+    """Rent of one device of a rented instance for an hour: instance's price / its devices.
+
+    Money per instance-hour and a count give money per device-hour.
+    Source: definition.
+
+    >>> round(device_share_cost_h(3.14028, 4), 5)
+    0.78507
+    """
+    return instance_cost_h / instance_devices
+
+
+def fleet_devices(devices: float, replicas: float) -> float:
+    """Devices of all replicas: devices x replicas.
+
+    Counts give a count.
+    Source: definition.
+
+    >>> fleet_devices(2, 3)
+    6
+    """
+    return devices * replicas
+
+
+def fleet_tokens_per_sec(aggregate_tokens_per_sec: float, replicas: float) -> float:
+    """Output of all replicas: aggregate rate x replicas.
+
+    Tokens per second and a count give tokens per second.
+    Source: definition.
+
+    >>> fleet_tokens_per_sec(162.5, 2)
+    325.0
+    """
+    return aggregate_tokens_per_sec * replicas
+
+
+def fleet_requests_per_hour(requests_per_hour: float, replicas: float) -> float:
+    """Requests that all replicas complete in an hour: requests per hour x replicas.
+
+    Requests per hour and a count give requests per hour.
+    Source: definition.
+
+    >>> fleet_requests_per_hour(1161, 2)
+    2322
+    """
+    return requests_per_hour * replicas
+
+
+def capex_cost(device_capex_cost: float, devices: float) -> float:
+    """Worth of all devices, new or at the end of their life: worth of one x devices.
+
+    Money per device and a count give money.
+    Source: definition.
+
+    >>> capex_cost(30_000, 8)
+    240000
+    """
+    return device_capex_cost * devices
+
+
 def depreciation_cost_h(capex_cost: float, residual_cost: float, useful_life_years: float) -> float:
     """Loss of value of owned hardware in an hour: (purchase - residual) / (years x 8,760).
 
@@ -57,6 +117,46 @@ def monthly_as_cost_h(running_cost_month: float, hours_per_month: float) -> floa
     return running_cost_month / hours_per_month
 
 
+def device_monthly_as_cost_h(device_cost_month: float, devices: float, hours_per_month: float) -> float:
+    """A monthly cost of each device (hosting, licences, support) for an hour: cost x devices / hours in the month.
+
+    Money per device-month, a count and hours give money per hour.
+    Source: definition.
+
+    >>> device_monthly_as_cost_h(365, 4, 730)
+    2.0
+    """
+    return device_cost_month * devices / hours_per_month
+
+
+def hourly_cost_h(
+    rent_cost_h: float,
+    depreciation_cost_h: float,
+    energy_cost_h: float,
+    hosting_cost_h: float,
+    licence_cost_h: float,
+    support_cost_h: float,
+    staff_cost_h: float,
+) -> float:
+    """What an hour costs, busy or not: rent or depreciation + electricity + hosting + licences + support + staff.
+
+    Money per hour gives money per hour.
+    Source: definition.
+
+    >>> hourly_cost_h(20, 0, 0, 0, 0.5, 0, 1.5)
+    22.0
+    """
+    return (
+        rent_cost_h
+        + depreciation_cost_h
+        + energy_cost_h
+        + hosting_cost_h
+        + licence_cost_h
+        + support_cost_h
+        + staff_cost_h
+    )
+
+
 def owned_cost_h(depreciation_cost_h: float, energy_cost_h: float, running_cost_h: float) -> float:
     """Cost of owned hardware for an hour: depreciation + energy + running costs.
 
@@ -79,6 +179,18 @@ def monthly_cost(hourly_cost_h: float, hours_per_month: float) -> float:
     14600
     """
     return hourly_cost_h * hours_per_month
+
+
+def used_cost_h(hourly_cost_h: float, busy_share: float) -> float:
+    """What an hour costs in which something runs, on average: hourly cost x busy share.
+
+    Money per hour and a ratio give money per hour.
+    Source: definition.
+
+    >>> used_cost_h(20, 0.3)
+    6.0
+    """
+    return hourly_cost_h * busy_share
 
 
 def idle_cost_h(hourly_cost_h: float, busy_share: float) -> float:
@@ -133,132 +245,49 @@ def cost_per_request(hourly_cost_h: float, requests_per_hour: float, busy_share:
     return hourly_cost_h / (requests_per_hour * busy_share)
 
 
-# What an API charges for the same.
+def prefill_share(prefill_s: float, response_time_s: float) -> float:
+    """Share of a stream's time that goes to prefill: prefill / response time.
 
+    Seconds give a ratio.
+    Source: definition; a stream that is prefilled generates nothing.
 
-def api_request_cost(
-    prompt_tokens: float,
-    cached_tokens: float,
-    cache_write_tokens: float,
-    output_tokens: float,
-    input_cost_m: float,
-    cached_cost_m: float,
-    cache_write_cost_m: float,
-    output_cost_m: float,
-) -> float:
-    """What an API charges for a request: each kind of token at its own price per million.
-
-    Tokens and money per million tokens give money. Cached and written tokens are parts of the prompt, so that none
-    is paid twice.
-    Source: providers' price lists.
-
-    >>> round(api_request_cost(20_212, 16_298, 0, 931, 0.5, 0.05, 0, 3), 6)
-    0.005565
+    >>> round(prefill_share(0.2222, 24.81), 5)
+    0.00896
     """
-    return (
-        (prompt_tokens - cached_tokens - cache_write_tokens) * input_cost_m
-        + cached_tokens * cached_cost_m
-        + cache_write_tokens * cache_write_cost_m
-        + output_tokens * output_cost_m
-    ) / PER_MILLION
+    return prefill_s / response_time_s
 
 
-def blended_cost_m(api_request_cost: float, prompt_tokens: float, output_tokens: float) -> float:
-    """An API's price of a million tokens at the request's own mix: cost of a request / its tokens x 1e6.
+def stalled_prefill_share(stall_ms: float, step_time_ms: float) -> float:
+    """Share of a stream's time that goes to prefill where prefills stop decode: stalls / step time.
 
-    Money and tokens give money per million tokens. The mean of two prices holds for no workload but half and half.
-    Source: definition.
+    Milliseconds give a ratio.
+    Source: definition; each step waits for the prefills of all streams.
 
-    >>> round(blended_cost_m(0.0016, 1000, 200), 3)
-    1.333
+    >>> stalled_prefill_share(5, 50)
+    0.1
     """
-    return api_request_cost / (prompt_tokens + output_tokens) * PER_MILLION
+    return stall_ms / step_time_ms
 
 
-def api_cost_per_m_output(api_request_cost: float, output_tokens: float) -> float:
-    """What an API charges for a million output tokens with the prompts that they take: request / output x 1e6.
+def cost_per_m_input_tokens(cost_per_request: float, prefill_share: float, prompt_tokens: float) -> float:
+    """Cost of a million prompt tokens, the time of prefill alone: request x prefill share / prompt x 1e6.
 
-    Money and tokens give money per million output tokens, to be held against the cost of one's own.
-    Source: definition.
+    Money, a ratio and tokens give money per million tokens.
+    Source: definition; with the cost of output alone it makes the cost of a request.
 
-    >>> api_cost_per_m_output(0.0016, 200)
-    8.0
+    >>> round(cost_per_m_input_tokens(0.01, 0.2, 1000), 6)
+    2.0
     """
-    return api_request_cost / output_tokens * PER_MILLION
+    return cost_per_request * prefill_share / prompt_tokens * PER_MILLION
 
 
-def break_even_m_tokens(monthly_cost: float, api_cost_per_m_output: float) -> float:
-    """Output tokens of a month at which the fixed cost equals the API's bill: monthly cost / API cost per million.
+def cost_per_m_generated_tokens(cost_per_request: float, prefill_share: float, output_tokens: float) -> float:
+    """Cost of a million output tokens, the time of decode alone: request x (1 - prefill share) / output x 1e6.
 
-    Money and money per million output tokens give millions of tokens.
-    Source: definition.
+    Money, a ratio and tokens give money per million tokens.
+    Source: definition; with the cost of input alone it makes the cost of a request.
 
-    >>> break_even_m_tokens(14_600, 8)
-    1825.0
+    >>> round(cost_per_m_generated_tokens(0.01, 0.2, 500), 6)
+    16.0
     """
-    return monthly_cost / api_cost_per_m_output
-
-
-def break_even_share(break_even_m_tokens: float, full_capacity_m_tokens: float) -> float:
-    """Share of the capacity at which the fixed cost equals the API's bill; above 1 it never does on this hardware.
-
-    Millions of tokens give a ratio.
-    Source: definition.
-
-    >>> break_even_share(500, 2000)
-    0.25
-    """
-    return break_even_m_tokens / full_capacity_m_tokens
-
-
-def cache_saving_cost(cached_tokens: float, input_cost_m: float, cached_cost_m: float) -> float:
-    """What prompt caching saves of an API's charge for a request: cached tokens x (input - cached price).
-
-    Tokens and money per million tokens give money.
-    Source: definition.
-
-    >>> round(cache_saving_cost(16_298, 0.5, 0.05), 6)
-    0.007334
-    """
-    return cached_tokens * (input_cost_m - cached_cost_m) / PER_MILLION
-
-
-def converted_cost(cost: float, exchange_rate: float) -> float:
-    """A sum in another currency: sum x rate.
-
-    Money and units of the other currency for one of this give money of the other.
-    Source: definition; the rate is of a day, which is to be printed with it.
-
-    >>> round(converted_cost(300, 95.32), 2)
-    28596.0
-    """
-    return cost * exchange_rate
-
-
-# What a demand takes.
-
-
-def peak_requests_per_hour(requests_month: float, hours_per_month: float, peak_to_average: float) -> float:
-    """Requests in the busiest hour: requests of the month / hours x peak to average.
-
-    Requests, hours and a ratio give requests per hour.
-    Source: definition.
-
-    >>> peak_requests_per_hour(730_000, 730, 3)
-    3000.0
-    """
-    return requests_month / hours_per_month * peak_to_average
-
-
-def devices_for_load(
-    offered_requests_per_hour: float, headroom: float, requests_per_hour: float, devices: float
-) -> float:
-    """Devices bought for a load, in whole deployments: load x (1 + headroom) / requests of one, rounded up, x devices.
-
-    Requests per hour, a ratio, those of one deployment and its devices give a count.
-    Source: definition; a fraction of a deployment serves nobody.
-
-    >>> devices_for_load(3000, 0.2, 1161, 2)
-    8.0
-    """
-    return -(-offered_requests_per_hour * (1 + headroom) / requests_per_hour // 1) * devices
+    return cost_per_request * (1 - prefill_share) / output_tokens * PER_MILLION

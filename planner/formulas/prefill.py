@@ -91,6 +91,41 @@ def cached_time_to_first_token_s(prompt_tokens: float, cached_tokens: float, pre
     return prefill_tokens(prompt_tokens, cached_tokens) / prefill_tokens_per_sec
 
 
+def cache_saved_s(cached_tokens: float, prefill_tokens_per_sec: float) -> float:
+    """Prefill time that a prefix cache saves: cached tokens / prefill rate.
+
+    Tokens and tokens per second give seconds.
+    Source: definition; decode is as slow as without a cache.
+
+    >>> cache_saved_s(1800, 9000)
+    0.2
+    """
+    return cached_tokens / prefill_tokens_per_sec
+
+
+def cache_saved_compute_s(
+    active_params_b: float,
+    layers: float,
+    heads: float,
+    head_dim: float,
+    cached_tokens: float,
+    peak_tflop_s: float,
+    devices: float,
+    prefill_mfu: float,
+) -> float:
+    """Prefill time that a prefix cache saves, from its arithmetic: that of the cached tokens / (peak x devices x MFU).
+
+    Billions of parameters, counts, tokens, TFLOP/s per device and a ratio give seconds.
+    Source: as :func:`prefill_tflop` of the cached tokens alone; at least one read of the weights stays.
+
+    >>> round(cache_saved_compute_s(70, 80, 0, 128, 2000, 989.5, 1, 1), 4)
+    0.283
+    """
+    return prefill_time_s(
+        prefill_tflop(active_params_b, layers, heads, head_dim, cached_tokens, 0), peak_tflop_s, devices, prefill_mfu
+    )
+
+
 def shared_prefill_s(prefill_tflop: float, peak_tflop_s: float, devices: float, stall_mfu: float) -> float:
     """Time that a prefill takes from decode on the same devices: FLOP / (peak x sqrt(devices) x MFU beside decode).
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from planner.plan.bulk_columns import Flags
-    from planner.plan.recipes import Way
     from planner.plan.scenario import Scenario
+    from planner.plan.ways import Way
 
 # Rows worked on together: as many as keep the columns at hand within the processor's cache.
 _ROWS: Final = 8192

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from planner.currencies import magnitude
 from planner.issues import Severity
 from planner.plan.bulk_columns import (
     TEXTS,
@@ -26,6 +27,8 @@ from planner.plan.bulk_columns import (
     words_of,
 )
 from planner.plan.fill import EMPTY_LIBRARY, Filling, Library
+from planner.plan.prices import BOUNDS
+from planner.plan.prices import SAME_WITHIN as PRICES_WITHIN
 from planner.plan.resolve import BLANKS, DEFAULT, RELATIONS, SAME_WITHIN, TYPED
 from planner.plan.scenario import COLUMNS
 from planner.translate import to_array
@@ -115,7 +118,7 @@ def complete_columns(typed: Mapping[str, Any], library: Library = EMPTY_LIBRARY)
             _write(columns[name], rows, filling.values[name])
         if any(issue.severity is Severity.ERROR for issue in filling.issues):
             ok[rows] = False
-    return Completed(columns, ok & _sufficient(columns) & _related(columns, given), group, sources)
+    return Completed(columns, ok & _sufficient(columns) & _related(columns, given) & _priced(columns), group, sources)
 
 
 def _default(column: Column, blank: Flags, default: Any) -> None:
@@ -186,4 +189,23 @@ def _related(columns: Mapping[str, Any], given: Mapping[str, Flags]) -> Flags:
     good = np.ones(len(columns["batch"]), bool)
     for lesser, greater in RELATIONS:
         good &= ~((given[lesser] | given[greater]) & (columns[lesser] > columns[greater] * (1 + SLACK)))
+    return good
+
+
+def _priced(columns: Mapping[str, Any]) -> Flags:
+    """Which rows have prices that are plausible and do not contradict each other, as ``price_issues`` says."""
+    scale = columns["currency"].map(magnitude)
+    scale[np.isnan(scale)] = 1.0
+    good = np.ones(len(scale), bool)
+    for name, bounds in BOUNDS.items():
+        price = columns[name]
+        # Comparisons with NaN are false: what is not there is not implausible.
+        good &= ~((price != 0) & ((price < bounds.low * scale) | (price > bounds.high * scale)))
+    whole, each, count = columns["instance_cost_h"], columns["device_cost_h"], columns["instance_devices"]
+    capex, residual = columns["device_capex_cost"], columns["device_residual_cost"]
+    good &= ~(~np.isnan(whole) & np.isnan(count) & np.isnan(each))
+    good &= ~(np.abs(each * count - whole) > PRICES_WITHIN * whole)
+    good &= ~((~np.isnan(whole) | ~np.isnan(each)) & ~np.isnan(capex)) & ~(capex <= residual)
+    written = columns["cache_write_tokens"]
+    good &= ~((written > 0) & (columns["cached_tokens"] + written > columns["prompt_tokens"]))
     return good

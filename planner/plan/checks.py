@@ -14,6 +14,7 @@ from planner.columns import Number, as_percent, echo, rounded
 from planner.formulas import speed
 from planner.issues import Issue, Severity
 from planner.plan.basis import fits, hard_ceiling, has_range, planning_rate
+from planner.plan.cost_checks import COST_FLAGS, cost_issues
 from planner.plan.limits import (
     BATCH_NOTED_FROM,
     BATCH_WARNED_ABOVE,
@@ -59,12 +60,13 @@ FLAGS: Final = {
     "split-blank": "counted as tensor parallel",
     "device-unknown": "device not in the catalogue",
     "model-unknown": "model not in the catalogue",
+    **COST_FLAGS,
 }
 
 
 def check(result: Result) -> tuple[Issue, ...]:
     """Every warning and note that a result calls for."""
-    return tuple(issue for rule in _RULES if (issue := rule(result)))
+    return tuple(issue for rule in _RULES if (issue := rule(result))) + cost_issues(result)
 
 
 def _warning(code: str, field: str, problem: str, advice: str, severity: Severity = Severity.WARNING) -> Issue:

@@ -15,9 +15,10 @@ from planner.formulas import memory, speed
 from planner.issues import PlannerError
 from planner.plan import checks
 from planner.plan.modelled import not_modelled
-from planner.plan.recipes import RECIPES, Way
+from planner.plan.recipes import RECIPES
 from planner.plan.resolve import Resolution, resolve
 from planner.plan.scenario import FIGURES, Result, Scenario
+from planner.plan.ways import Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,7 +109,10 @@ BITS: Final[Mapping[str, str]] = MappingProxyType(
 WAYS: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
     {name: (Way(formula),) for name, formula in FORMULAS.items()} | dict(RECIPES)
 )
-TEXTS: Final = frozenset({"name", "model", "notes", "device", "engine"})
+TEXTS: Final = frozenset(
+    {"name", "model", "notes", "device", "engine", "api", "currency", "exchange_day", "price_source", "price_day"}
+    | {"first_month"}
+)
 _INPUTS: Final = tuple(field.name for field in dataclasses.fields(Scenario) if field.name not in TEXTS)
 _inputs_in: Final = attrgetter(*_INPUTS)
 _FIGURES: Final = tuple(FIGURES)

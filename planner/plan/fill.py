@@ -27,6 +27,8 @@ _INSTEAD: Final = {
     "device": header_of("device_bandwidth_gb_s"),
     "model": f"{header_of('params_b')} and {header_of('precision')}",
 }
+# With one of these a scenario has a cost.
+PRICES: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost")
 _ALL_LAYERS: Final = "every layer"
 _MOST_NAMED: Final = 8
 # Layers by the active parameters (billions), a fit through the catalogue's models, within a quarter of most.
@@ -203,6 +205,8 @@ class Filling:
             device_class=device.device_class or None,
             peak_tflop_s=_peak(device, self.values["precision"], mixture=self.values["experts"] is not None),
         )
+        if any(self.values[name] is not None for name in PRICES):
+            self.put(source, device_power_w=device.power_w)
 
     def _from_model(self, model: Model, where: str) -> None:
         source = f"{where}: {model.name}"

@@ -6,62 +6,17 @@ command line) reads these lists; no other place knows how an estimate comes abou
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.formulas import estimate, experts, memory, prefill, queueing, speed
+from planner.plan.money_recipes import MONEY
+from planner.plan.ways import Known, Way, is_above_zero, is_not, is_there
 from planner.units import SLACK
 
-Formula = Callable[..., float]
-Known = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way to make a figure: a formula, and the field or number of each parameter that is not named as its field."""
-
-    formula: Formula
-    bind: Mapping[str, str | float] = field(default_factory=lambda: MappingProxyType({}))
-    when: Callable[[Known], Any] | None = None
-    # What each parameter takes, in order, worked out once: a thousand scenarios ask.
-    taken: tuple[str | float, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Note what the formula takes."""
-        object.__setattr__(self, "taken", tuple(map(self.takes, parameters_of(self.formula))))
-
-    def takes(self, parameter: str) -> str | float:
-        """The field that a parameter takes, or its number."""
-        return self.bind.get(parameter, parameter)
-
-
-@cache
-def parameters_of(formula: Formula) -> tuple[str, ...]:
-    """The names of a formula's parameters, in order."""
-    return tuple(inspect.signature(formula).parameters)
-
-
-# Conditions hold for one scenario's values, where None is not known, and element by element for columns of many, where
-# NaN is not known either. So they join answers by & and |, and compare rather than ask for truth.
-
-
-def _not(holds: Any) -> Any:
-    return holds ^ True
-
-
-def _there(known: Known, name: str) -> Any:
-    value = known.get(name)
-    return value is not None and value > -math.inf
-
-
-def _above_zero(known: Known, name: str) -> Any:
-    value = known.get(name)
-    return value is not None and value > 0
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _shared(known: Known) -> Any:
@@ -85,7 +40,7 @@ def _layered(known: Known) -> Any:
 
 
 def _stalled(known: Known) -> Any:
-    return _there(known, "stall_ms")
+    return is_there(known, "stall_ms")
 
 
 def _queued(known: Known) -> Any:
@@ -102,23 +57,23 @@ def _heads_shared(known: Known) -> Any:
         arguments = arguments_of(way, known)
         if all(argument is not None for argument in arguments):
             size = way.formula(*arguments)
-            shared |= _not(made) & (size == known.get("kv_bytes_per_token"))
+            shared |= is_not(made) & (size == known.get("kv_bytes_per_token"))
             made |= size > -math.inf
-    return shared & _not(_layered(known))
+    return shared & is_not(_layered(known))
 
 
 def _grows(known: Known) -> Any:
     # A cache of no bytes fills no memory: then nothing limits streams and context.
-    return _above_zero(known, "kv_bytes_per_token")
+    return is_above_zero(known, "kv_bytes_per_token")
 
 
 def _capped_grows(known: Known) -> Any:
     # Without a layer that keeps everything, a context beyond the window takes no more room.
-    return _capped(known) & _grows(known) & _above_zero(known, "full_layers")
+    return _capped(known) & _grows(known) & is_above_zero(known, "full_layers")
 
 
 def _uncapped_grows(known: Known) -> Any:
-    return _grows(known) & _not(_capped(known) & _there(known, "full_layers"))
+    return _grows(known) & is_not(_capped(known) & is_there(known, "full_layers"))
 
 
 def _copies_known(known: Known) -> Any:
@@ -127,13 +82,13 @@ def _copies_known(known: Known) -> Any:
     single, reserved = known.get("kv_bytes_per_token"), known.get("reserved_kv_bytes_per_token")
     if needed is None or usable is None or reserved is None:
         return True
-    weighed = _there(known, "memory_needed_gb") & _there(known, "usable_memory_gb")
-    counted = weighed & _there(known, "reserved_kv_bytes_per_token")
-    return _not(counted) | (reserved == single) | (needed <= usable * (1 + SLACK))
+    weighed = is_there(known, "memory_needed_gb") & is_there(known, "usable_memory_gb")
+    counted = weighed & is_there(known, "reserved_kv_bytes_per_token")
+    return is_not(counted) | (reserved == single) | (needed <= usable * (1 + SLACK))
 
 
 def _dense(known: Known) -> Any:
-    return _not(_there(known, "experts"))
+    return is_not(is_there(known, "experts"))
 
 
 def _some_idle(known: Known) -> Any:
@@ -318,7 +273,7 @@ QUEUE: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
     }
 )
 
-RECIPES: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType({**MEMORY, **ESTIMATE, **QUEUE})
+RECIPES: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType({**MEMORY, **ESTIMATE, **QUEUE, **MONEY})
 
 
 def way_of(figure: str, known: Known) -> Way | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.columns import BadValueError, Text, Typed, read_value
 from planner.issues import Issue, Severity
 from planner.plan.fill import EMPTY_LIBRARY, Filling, Library
+from planner.plan.prices import price_issues
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.units import SLACK
 
@@ -89,6 +90,7 @@ def resolve(scenario: Scenario, refused: frozenset[str] = frozenset(), library: 
     if not refused & {"device_bandwidth_gb_s", "devices", "bandwidth_gb_s"}:
         issues += _contradiction(complete, sources)
     issues += _relations(complete, sources)
+    issues += price_issues(complete)
     return Resolution(complete, MappingProxyType(sources), tuple(issues))
 
 

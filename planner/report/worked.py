@@ -11,9 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.plan.evaluate import FORMULAS, known_of
-from planner.plan.recipes import RECIPES, Way, arguments_of, parameters_of, way_of
+from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
+from planner.plan.ways import Way, parameters_of
 from planner.report.parts import digits, say
 from planner.units import unit_of
 

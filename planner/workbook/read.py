@@ -17,6 +17,7 @@ from xml.etree.ElementTree import ParseError
 import openpyxl
 from defusedxml import DefusedXmlException, ElementTree
 
+from planner.currencies import currencies_shown
 from planner.functions import NAME_COMMENT
 from planner.headers import Cell, Grid, column_letters, find_header
 from planner.issues import PlannerError
@@ -177,6 +178,7 @@ def _grid(sheet: Worksheet, package: Package, part: str, merges: list[Merge], *,
             formula="=" if cell.value is None else "",
             percent=shows_percent(cell.number_format or "") and not isinstance(cell.value, str),
             error=cell.data_type == "e",
+            currencies=currencies_shown(cell.number_format or "") if not isinstance(cell.value, str) else (),
         )
     if unstored:
         blank = _empty_texts(package, part)

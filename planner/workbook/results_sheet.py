@@ -15,9 +15,9 @@ from planner.issues import Severity
 from planner.plan.checks import FLAGS
 from planner.plan.evaluate import FORMULAS
 from planner.plan.limits import BATCH_NOTED_FROM, BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
-from planner.plan.recipes import parameters_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES, figure_header, header_of
+from planner.plan.ways import parameters_of
 from planner.workbook.layout import (
     AMBER_PALE,
     BLUE,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.columns import Text
 from planner.plan.evaluate import known_of
 from planner.plan.fill import FROM_EFFICIENCY, FROM_PARAMETERS
-from planner.plan.recipes import parameters_of, way_of
+from planner.plan.recipes import way_of
 from planner.plan.scenario import COLUMNS, FIGURES, figure_header, header_of
+from planner.plan.ways import parameters_of
 from planner.units import unit_of
 from planner.workbook.layout import BLUE, GREY, LINE, PALE, CellOut, Sheet, Style, address, on_sheet, wrapped_heights
 from planner.workbook.results_sheet import (
@@ -36,8 +37,8 @@ from planner.workbook.table_sheets import LEDE, TITLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from planner.plan.recipes import Way
     from planner.plan.study import Case, Study
+    from planner.plan.ways import Way
     from planner.workbook.layout import Rule
 
 PART_ROW: Final = 2

@@ -15,6 +15,7 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import openpyxl
@@ -28,11 +29,14 @@ from planner.plan.bulk import compute_columns, evaluate_columns, evaluate_many
 from planner.plan.bulk_columns import NUMBERS
 from planner.plan.bulk_fill import complete_columns
 from planner.plan.evaluate import WAYS, compute, known_of
-from planner.plan.recipes import RECIPES, Way, way_of
+from planner.plan.recipes import RECIPES, way_of
 from planner.plan.resolve import resolve
 from planner.plan.variants import at_batch, at_precision
 from planner.translate import to_array
 from planner.workbook.starter import write_starter
+
+if TYPE_CHECKING:
+    from planner.plan.ways import Way
 
 ROUNDS = 5
 ROWS = 1_000

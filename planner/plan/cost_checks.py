@@ -1,0 +1,230 @@
+"""What a cost should be read with: each warning and note with its input and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from planner.columns import as_percent, rounded
+from planner.issues import Issue, Severity
+from planner.plan.basis import fits, has_estimate, has_range, planning_rate
+from planner.plan.purse import is_priced
+from planner.plan.resolve import TYPED
+from planner.plan.scenario import header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner.plan.scenario import Result
+
+# Shares nearer than this are the same utilisation.
+_SAME_SHARE: Final = 0.05
+# From this share on prefill moves the cost of a request by more than a rounding.
+_PREFILL_COUNTS: Final = 0.05
+
+COST_FLAGS: Final = {
+    "no-utilisation": "no utilisation, so no cost",
+    "no-life": "no useful life, so no cost",
+    "no-power": "no power, so no cost",
+    "api-always": "the API is cheaper at any utilisation",
+    "api-cheaper": "the API is cheaper at this utilisation",
+    "api-tokens": "no API comparison",
+    "cost-bound": "cost rests on an upper bound",
+    "prefill-cost": "prefill is a part of the cost",
+    "load-differs": "utilisation differs from the load's",
+    "misses-target": "misses its target",
+    "currency": "currency of the prices",
+}
+
+
+def _issue(severity: Severity, code: str, field: str, problem: str, advice: str) -> Issue:
+    return Issue(severity=severity, code=code, field=field, problem=problem, advice=advice)
+
+
+def _warning(code: str, field: str, problem: str, advice: str) -> Issue:
+    return _issue(Severity.WARNING, code, field, problem, advice)
+
+
+def _note(code: str, field: str, problem: str, advice: str) -> Issue:
+    return _issue(Severity.NOTE, code, field, problem, advice)
+
+
+def _has_price(result: Result) -> bool:
+    return result.device_cost_h is not None or result.scenario.device_capex_cost is not None
+
+
+def _no_utilisation(result: Result) -> Issue | None:
+    if not _has_price(result) or result.busy_share is not None:
+        return None
+    over = result.utilisation is not None and result.utilisation > 1
+    why = "the offered load is more than can be served" if over else "no utilisation is given"
+    return _warning(
+        "no-utilisation",
+        "busy_share",
+        f"The hardware has a price, but {why}, so no token has a cost",
+        f"Type the share of the paid hours that is busy in {header_of('busy_share')}, or a load that can be served",
+    )
+
+
+def _no_life(result: Result) -> Issue | None:
+    if result.scenario.device_capex_cost is None or result.scenario.useful_life_years is not None:
+        return None
+    return _warning(
+        "no-life",
+        "useful_life_years",
+        "A purchase price is given, but no useful life, so no hour has a cost",
+        f"Type the years of use in {header_of('useful_life_years')}",
+    )
+
+
+def _no_power(result: Result) -> Issue | None:
+    if not _has_price(result) or not result.scenario.tariff_cost_kwh or result.scenario.device_power_w is not None:
+        return None
+    return _warning(
+        "no-power",
+        "device_power_w",
+        "A tariff is given, but not the power of a device, so no hour has a cost",
+        f"Name the device, or type {header_of('device_power_w')}",
+    )
+
+
+def _against_api(result: Result) -> Issue | None:
+    share, busy, api, own = (
+        result.break_even_share,
+        result.busy_share,
+        result.api_cost_per_m_output,
+        result.cost_per_m_tokens,
+    )
+    if share is None or busy is None or api is None or own is None or fits(result) is False:
+        return None
+    if share > 1:
+        return _warning(
+            "api-always",
+            "output_cost_m",
+            f"Break-even takes {as_percent(share)} of the capacity: the API is cheaper at any utilisation",
+            "Use the API, cheaper hardware, a larger batch or a lower precision",
+        )
+    if share <= busy:
+        return None
+    return _note(
+        "api-cheaper",
+        "busy_share",
+        f"At {as_percent(busy)} utilisation a million output tokens cost {rounded(own, 2)}, by the API "
+        f"{rounded(api, 2)}; from {as_percent(share)} on it is the other way round",
+        "Raise the utilisation, or use the API",
+    )
+
+
+def _api_tokens(result: Result) -> Issue | None:
+    scenario = result.scenario
+    prices = {name for name in ("input_cost_m", "output_cost_m") if getattr(scenario, name) is not None}
+    if not prices or result.api_request_cost is not None:
+        return None
+    lacking = [
+        header_of(name)
+        for name in ("input_cost_m", "output_cost_m", "prompt_tokens", "output_tokens")
+        if getattr(scenario, name) is None
+    ]
+    return _note(
+        "api-tokens",
+        next(iter(sorted(prices))),
+        f"The API is not compared for want of {' and '.join(lacking)}",
+        "An API charges prompt and output apart, so all four are needed",
+    )
+
+
+def _bound(result: Result) -> Issue | None:
+    if result.cost_per_m_tokens is None or has_estimate(result):
+        return None
+    return _note(
+        "cost-bound",
+        "device",
+        "The cost rests on the core's rate, an upper bound, so that a token really costs more",
+        "Name device and model as the catalogue has them, for an estimate",
+    )
+
+
+def _prefill(result: Result) -> Issue | None:
+    share = result.prefill_share
+    if result.cost_per_request is None or share is None or share < _PREFILL_COUNTS or result.stall_ms is not None:
+        return None
+    return _note(
+        "prefill-cost",
+        "prompt_tokens",
+        f"A stream spends {as_percent(share)} of its time in prefill, which the cost per million output tokens does not "
+        "count",
+        "Plan on the cost per request, which does",
+    )
+
+
+def _load_differs(result: Result) -> Issue | None:
+    load, busy = result.utilisation, result.scenario.busy_share
+    if load is None or busy is None or result.sources.get("busy_share") != TYPED or not _has_price(result):
+        return None
+    if abs(load - busy) <= _SAME_SHARE:
+        return None
+    return _note(
+        "load-differs",
+        "busy_share",
+        f"Utilisation is {as_percent(busy)}, but the offered load takes {as_percent(load)} of the capacity",
+        "Costs take the typed one; leave it blank to take the load's",
+    )
+
+
+def _target(result: Result) -> Issue | None:
+    missed = missed_targets(result)
+    if not missed:
+        return None
+    field = "target_tokens_per_sec" if "speed" in missed else "target_response_s"
+    said = []
+    if "speed" in missed:
+        said.append(
+            f"{rounded(planning_rate(result), 2)} tok/s per stream against {result.scenario.target_tokens_per_sec:g}"
+        )
+    if "response" in missed:
+        said.append(
+            f"a response of {rounded(response_of(result) or 0.0, 2)} s against {result.scenario.target_response_s:g}"
+        )
+    return _warning(
+        "misses-target",
+        field,
+        f"It misses its target: {' and '.join(said)}",
+        "A slow stream is a decode problem (weights, bandwidth), a late first token a prefill problem (prompt, compute)",
+    )
+
+
+def response_of(result: Result) -> float | None:
+    """The response time to plan on: the estimate's where it has a range, else the core's."""
+    return result.estimated_response_time_s if has_range(result) else result.response_time_s
+
+
+def missed_targets(result: Result) -> tuple[str, ...]:
+    """Which of its own targets a scenario misses: ``speed``, ``response``; a response that is not known misses none."""
+    speed, within, takes = (
+        result.scenario.target_tokens_per_sec,
+        result.scenario.target_response_s,
+        response_of(result),
+    )
+    found = ["speed"] if speed is not None and planning_rate(result) < speed else []
+    if within is not None and takes is not None and takes > within:
+        found.append("response")
+    return tuple(found)
+
+
+COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
+    _no_utilisation,
+    _no_life,
+    _no_power,
+    _against_api,
+    _api_tokens,
+    _bound,
+    _prefill,
+    _load_differs,
+)
+
+
+def cost_issues(result: Result) -> tuple[Issue, ...]:
+    """Every warning and note that a result's money and targets call for."""
+    found = (_target(result),)
+    if is_priced(result.scenario):
+        found += tuple(rule(result) for rule in COST_RULES)
+    return tuple(issue for issue in found if issue)

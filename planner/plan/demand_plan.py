@@ -1,0 +1,134 @@
+"""Twelve months of demand: devices, cost, what an API would charge, the month that pays back, and when to order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from planner.formulas import demand
+from planner.formulas.api_cost import saving_cost_month
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner.plan.scenario import Result
+
+MONTHS: Final = 12
+_MONTHS_OF_A_YEAR: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
+    """A month: what is asked, what serves it, what both roads cost. Amounts are in the row's currency; None: not known.
+
+    ``saved_cost`` is the sum of the savings so far, less what the change costs once.
+    """
+
+    first: dt.date
+    requests_month: float
+    peak_requests_per_hour: float
+    deployments: float
+    devices: float
+    monthly_cost: float | None
+    api_cost_month: float | None
+    saving_cost_month: float | None
+    saved_cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Further devices: how many, when they must serve, and when they must be ordered at the latest."""
+
+    devices: float
+    needed: dt.date
+    order: dt.date
+
+
+@dataclass(frozen=True, slots=True)
+class DemandPlan:
+    """The months of a scenario's demand, and what they add up to."""
+
+    months: tuple[Month, ...]
+    orders: tuple[Order, ...]
+
+    @property
+    def paid_back(self) -> int | None:
+        """The number of the first month in which the savings so far cover what the change costs once; None: not yet."""
+        return next((n for n, month in enumerate(self.months, 1) if (month.saved_cost or -1.0) >= 0), None)
+
+    @property
+    def total_cost(self) -> float | None:
+        """What all months cost together."""
+        return _total([month.monthly_cost for month in self.months])
+
+    @property
+    def total_api_cost(self) -> float | None:
+        """What the API would charge for all months together."""
+        return _total([month.api_cost_month for month in self.months])
+
+
+def _total(values: list[float | None]) -> float | None:
+    return None if None in values else sum(value for value in values if value is not None)
+
+
+def demand_plan(result: Result, today: dt.date) -> DemandPlan | None:
+    """The plan of a scenario's demand; None where requests, or what a deployment serves of them, are not known."""
+    scenario, served = result.scenario, result.fleet_requests_per_hour
+    if result.requests_month is None or not served or scenario.hours_per_month is None:
+        return None
+    months = tuple(_months(result, result.requests_month, served, first_month(result, today)))
+    before = result.fleet_devices or 0.0
+    orders = []
+    for month in months:
+        if month.devices > before and scenario.lead_time_weeks is not None:
+            ahead = dt.timedelta(weeks=scenario.lead_time_weeks)
+            orders.append(Order(month.devices - before, month.first, month.first - ahead))
+        before = max(before, month.devices)
+    return DemandPlan(months, tuple(orders))
+
+
+def first_month(result: Result, today: dt.date) -> dt.date:
+    """The first day of the plan: of the month that is typed, else of the one after today."""
+    typed = result.scenario.first_month
+    return dt.date.fromisoformat(typed).replace(day=1) if typed else later(today.replace(day=1), 1)
+
+
+def later(first: dt.date, months: int) -> dt.date:
+    """The first day of a later month.
+
+    >>> later(dt.date(2026, 11, 1), 2)
+    datetime.date(2027, 1, 1)
+    """
+    years, month = divmod(first.month - 1 + months, _MONTHS_OF_A_YEAR)
+    return dt.date(first.year + years, month + 1, 1)
+
+
+def _months(result: Result, requests: float, served: float, first: dt.date) -> Iterator[Month]:
+    scenario = result.scenario
+    hours, replicas, devices = scenario.hours_per_month or 0.0, scenario.replicas or 1.0, scenario.devices or 1.0
+    each = served / replicas
+    saved: float | None = -(scenario.one_off_cost or 0.0)
+    for number in range(MONTHS):
+        peak = demand.peak_requests_per_hour(requests, hours, scenario.peak_to_average or 1.0)
+        bought = demand.devices_for_load(peak, scenario.headroom or 0.0, each, devices)
+        own = None
+        if result.hourly_cost_h is not None:
+            own = demand.deployments_cost_month(
+                result.hourly_cost_h, result.staff_cost_h or 0.0, replicas, bought / devices, hours
+            )
+        api = None if result.api_request_cost is None else demand.api_bill_month(result.api_request_cost, requests)
+        saving = None if own is None or api is None else saving_cost_month(api, own)
+        saved = None if saving is None or saved is None else saved + saving
+        yield Month(
+            first=later(first, number),
+            requests_month=requests,
+            peak_requests_per_hour=peak,
+            deployments=bought / devices,
+            devices=bought,
+            monthly_cost=own,
+            api_cost_month=api,
+            saving_cost_month=saving,
+            saved_cost=saved,
+        )
+        requests = demand.next_requests_month(requests, scenario.growth_share_month or 0.0)

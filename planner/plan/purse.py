@@ -1,0 +1,119 @@
+"""The one currency in which scenarios are compared, and what a row's amounts are in it.
+
+A row's figures stay in its own currency. Amounts in different currencies are compared only by a rate that is given with
+its day; without one a row stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from planner.formulas import api_cost
+from planner.issues import Issue, Severity
+from planner.plan.scenario import header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from planner.plan.scenario import Result, Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """An exchange rate: units of ``to`` for one of ``own``, and the day that it is of."""
+
+    own: str
+    to: str
+    rate: float
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """The currency of comparison, empty where none is named; ``named`` are those that rows name."""
+
+    code: str = ""
+    named: tuple[str, ...] = ()
+
+    def own(self, scenario: Scenario) -> str:
+        """The currency of a row's prices: its own, else the only one that the workbook names."""
+        if scenario.currency:
+            return scenario.currency
+        return self.code if set(self.named) <= {self.code} else ""
+
+    def rate(self, scenario: Scenario) -> Rate | None:
+        """The rate by which a row's amounts are converted; None where they need none, or none is given."""
+        own = self.own(scenario)
+        if own == self.code or not own or scenario.exchange_rate is None or not scenario.exchange_day:
+            return None
+        return Rate(own, self.code, scenario.exchange_rate, scenario.exchange_day)
+
+    def holds(self, scenario: Scenario) -> bool:
+        """Whether a row's amounts can be told in this currency."""
+        return self.own(scenario) == self.code or self.rate(scenario) is not None
+
+    def amount(self, result: Result, figure: str) -> float | None:
+        """A figure of money in this currency; None where it is not known, or in another without a rate."""
+        return self.of(result.scenario, getattr(result, figure))
+
+    def of(self, scenario: Scenario, value: float | None) -> float | None:
+        """An amount of a row in this currency; None where it is not known, or in another without a rate."""
+        if value is None or not self.holds(scenario):
+            return None
+        rate = self.rate(scenario)
+        return value if rate is None else api_cost.converted_cost(value, rate.rate)
+
+
+def is_priced(scenario: Scenario) -> bool:
+    """Whether a scenario has a price of its own hardware or of an API."""
+    return any(getattr(scenario, name) is not None for name in _PRICES)
+
+
+_PRICES: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost", "input_cost_m", "output_cost_m")
+
+
+def purse_of(scenarios: Iterable[Scenario], wanted: str = "") -> Purse:
+    """The purse of scenarios: in the wanted currency, else in the first that one of them names."""
+    named = tuple(dict.fromkeys(s.currency for s in scenarios if s.currency and is_priced(s)))
+    return Purse(wanted or next(iter(named), ""), named)
+
+
+def purse_issues(purse: Purse, results: Sequence[Result]) -> list[tuple[int, Issue]]:
+    """What stands against comparing amounts, each with the number of its row among these."""
+    priced = [(number, result.scenario) for number, result in enumerate(results) if is_priced(result.scenario)]
+    if not priced:
+        return []
+    if not purse.code:
+        said = _issue(Severity.NOTE, "No currency is named, so amounts stand without one", "Type its code")
+        return [(priced[0][0], said)]
+    return [
+        (number, said) for number, scenario in priced if (said := _not_held(purse, scenario) or _odd(purse, scenario))
+    ]
+
+
+def _not_held(purse: Purse, scenario: Scenario) -> Issue | None:
+    if purse.holds(scenario):
+        return None
+    own = purse.own(scenario)
+    if not own:
+        problem = f"Currency is blank beside rows in {' and '.join(purse.named)}, so its amounts are not compared"
+        return _issue(Severity.WARNING, problem, "Type the currency's code")
+    lacks = "an exchange rate" if scenario.exchange_rate is None else "the day of the exchange rate"
+    problem = (
+        f"Prices are in {own}, the comparison is in {purse.code}, and {lacks} is missing, so they are not compared"
+    )
+    wanted = "exchange_rate" if scenario.exchange_rate is None else "exchange_day"
+    advice = f"Fill {header_of('exchange_rate')} ({purse.code} for one {own}) and {header_of('exchange_day')}"
+    return _issue(Severity.WARNING, problem, advice, wanted)
+
+
+def _odd(purse: Purse, scenario: Scenario) -> Issue | None:
+    if purse.own(scenario) != purse.code or scenario.exchange_rate in {None, 1.0}:
+        return None
+    problem = f"An exchange rate is given, but prices and comparison are both in {purse.code}, so it is not used"
+    return _issue(Severity.NOTE, problem, f"Name the prices' own currency in {header_of('currency')}", "exchange_rate")
+
+
+def _issue(severity: Severity, problem: str, advice: str, field: str = "currency") -> Issue:
+    return Issue(severity=severity, code="currency", field=field, problem=problem, advice=advice)
