@@ -150,8 +150,8 @@ def _prefill(result: Result) -> Issue | None:
     return _note(
         "prefill-cost",
         "prompt_tokens",
-        f"A stream spends {as_percent(share)} of its time in prefill, which the cost per million output tokens does not "
-        "count",
+        f"A stream spends {as_percent(share)} of its time in prefill, which the cost per million output tokens does "
+        "not count",
         "Plan on the cost per request, which does",
     )
 
@@ -188,7 +188,7 @@ def _target(result: Result) -> Issue | None:
         "misses-target",
         field,
         f"It misses its target: {' and '.join(said)}",
-        "A slow stream is a decode problem (weights, bandwidth), a late first token a prefill problem (prompt, compute)",
+        "A slow stream is a matter of decode (weights, bandwidth), a late first token of prefill (prompt, compute)",
     )
 
 
@@ -224,7 +224,7 @@ COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
 
 def cost_issues(result: Result) -> tuple[Issue, ...]:
     """Every warning and note that a result's money and targets call for."""
-    found = (_target(result),)
+    found: tuple[Issue | None, ...] = (_target(result),)
     if is_priced(result.scenario):
         found += tuple(rule(result) for rule in COST_RULES)
     return tuple(issue for issue in found if issue)

@@ -87,9 +87,8 @@ def purse_issues(purse: Purse, results: Sequence[Result]) -> list[tuple[int, Iss
     if not purse.code:
         said = _issue(Severity.NOTE, "No currency is named, so amounts stand without one", "Type its code")
         return [(priced[0][0], said)]
-    return [
-        (number, said) for number, scenario in priced if (said := _not_held(purse, scenario) or _odd(purse, scenario))
-    ]
+    found = [(number, _not_held(purse, scenario) or _odd(purse, scenario)) for number, scenario in priced]
+    return [(number, issue) for number, issue in found if issue is not None]
 
 
 def _not_held(purse: Purse, scenario: Scenario) -> Issue | None:

@@ -6,7 +6,7 @@ own, stated wherever they are shown; that of the rate is the spread of measureme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import as_percent
@@ -64,7 +64,7 @@ class _Assumption:
     low: _End
     high: _End
     # What is chosen, not uncertain, has no part in the outlook.
-    chosen: bool = False
+    chosen: bool = field(default=False, kw_only=True)
 
 
 def swings_of(result: Result) -> tuple[Swing, ...]:
@@ -129,8 +129,10 @@ def _assumptions(result: Result) -> Iterator[_Assumption]:
     for name, label, share in _PRICES:
         value = getattr(result, name, None) if name == "device_cost_h" else getattr(result.scenario, name)
         if value:
-            ends = (_End(f"{value * (1 + by):,.4g}", _priced(name, value * (1 + by))) for by in (-share, share))
-            yield _Assumption(f"{label} {chr(0xB1)}{as_percent(share)}", *ends)
+            yield _Assumption(
+                f"{label} {chr(0xB1)}{as_percent(share)}",
+                *(_End(f"{value * (1 + by):,.4g}", _priced(name, value * (1 + by))) for by in (-share, share)),
+            )
     life = result.scenario.useful_life_years
     if life and result.scenario.device_capex_cost:
         less, more = life * (1 - _THIRD), life * (1 + _THIRD)
