@@ -66,6 +66,11 @@ def planning_rate(result: Result) -> float:
     return rate or 0.0
 
 
+def response_of(result: Result) -> float | None:
+    """The response time to plan on: the estimate's where it has a range, else the core's."""
+    return result.estimated_response_time_s if has_range(result) else result.response_time_s
+
+
 def is_counted(result: Result) -> bool:
     """Whether it is known how many devices there are: a blank count beside an aggregate bandwidth says nothing."""
     return result.scenario.bandwidth_gb_s is None or result.sources.get("devices") != DEFAULT

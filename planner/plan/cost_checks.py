@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner.columns import as_percent, rounded
 from planner.issues import Issue, Severity
-from planner.plan.basis import fits, has_estimate, has_range, planning_rate
+from planner.plan.basis import fits, has_estimate, planning_rate, response_of
 from planner.plan.purse import is_priced
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import header_of
@@ -190,11 +190,6 @@ def _target(result: Result) -> Issue | None:
         f"It misses its target: {' and '.join(said)}",
         "A slow stream is a matter of decode (weights, bandwidth), a late first token of prefill (prompt, compute)",
     )
-
-
-def response_of(result: Result) -> float | None:
-    """The response time to plan on: the estimate's where it has a range, else the core's."""
-    return result.estimated_response_time_s if has_range(result) else result.response_time_s
 
 
 def missed_targets(result: Result) -> tuple[str, ...]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner.issues import Issue, PlannerError, Severity
+from planner.plan.demand_plan import DemandPlan, demand_plan
 from planner.plan.evaluate import evaluate_resolved
+from planner.plan.purse import Purse, purse_issues, purse_of
 from planner.plan.recommend import Recommendation, recommend
 from planner.plan.resolve import Resolution, resolve
+from planner.plan.sensitivity import Outlook, Swing, outlook_of, swings_of
 from planner.plan.variants import (
     DEFAULT_BATCHES,
     DEFAULT_PRECISIONS,
@@ -86,6 +90,10 @@ class Options:
     precisions: tuple[str, ...] = DEFAULT_PRECISIONS
     batches: tuple[int, ...] = DEFAULT_BATCHES
     table_limit: int = TABLE_LIMIT
+    # The currency in which scenarios are compared; empty: the first that a row names.
+    currency: str = ""
+    # The day from which plans of demand count; None: that of the run.
+    today: dt.date | None = None
 
     def __post_init__(self) -> None:
         """Names and sizes in their known spelling, whoever made the options; raises PlannerError for others."""
@@ -130,7 +138,28 @@ class Study:
     @cached_property
     def recommendation(self) -> Recommendation:
         """The best scenario by its criterion."""
-        return recommend([case.result for case in self.cases])
+        return recommend([case.result for case in self.cases], self.purse)
+
+    @cached_property
+    def purse(self) -> Purse:
+        """The currency in which costs are compared."""
+        return purse_of((case.result.scenario for case in self.cases), self.options.currency)
+
+    @cached_property
+    def demand(self) -> tuple[DemandPlan | None, ...]:
+        """For each of the first cases, up to a limit, twelve months of its demand; None where it names none."""
+        today = self.options.today or dt.datetime.now(dt.UTC).date()
+        return tuple(demand_plan(case.result, today) for case in self.cases[:FIXES_LIMIT])
+
+    @cached_property
+    def swings(self) -> tuple[tuple[Swing, ...], ...]:
+        """For each of the first cases, up to a limit, what moves its cost; empty where it has none."""
+        return tuple(swings_of(case.result) for case in self.cases[:FIXES_LIMIT])
+
+    @cached_property
+    def outlooks(self) -> tuple[Outlook | None, ...]:
+        """For each of the first cases, up to a limit, best, base and worst cost; None where it has none."""
+        return tuple(outlook_of(case.result) for case in self.cases[:FIXES_LIMIT])
 
     @cached_property
     def by_precision(self) -> tuple[tuple[Result | None, ...], ...]:
@@ -170,7 +199,9 @@ def make_study(
         result = evaluate_resolved(entry.resolution)
         located = tuple(entry.origin.locate(issue) for issue in result.issues)
         cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
-        found += located
+    options = options or Options()
+    cases = _with_currency(cases, options.currency)
+    found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)
     scenarios = {"", *(case.origin.sheet for case in cases), *(row.origin.sheet for row in left_out)}
@@ -180,7 +211,21 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options or Options())
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options)
+
+
+def _with_currency(cases: list[Case], wanted: str) -> list[Case]:
+    """The cases with what stands against comparing their amounts, which shows only beside the others."""
+    results = [case.result for case in cases]
+    found = dict(purse_issues(purse_of((result.scenario for result in results), wanted), results))
+    return [
+        case
+        if (issue := found.get(at)) is None
+        else dataclasses.replace(
+            case, result=dataclasses.replace(case.result, issues=(*case.result.issues, case.origin.locate(issue)))
+        )
+        for at, case in enumerate(cases)
+    ]
 
 
 def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import fits, has_estimate
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
-from planner.plan.recommend import flagged
+from planner.plan.recommend import Standing
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES
 from planner.report.findings import IN_WORKBOOK, FlagLine
@@ -50,36 +50,22 @@ def marks_of(result: Result, rate: float | None = None) -> str:
     return " ".join(name for name, on in (("slow", slow), ("nofit", fits(result) is False)) if on)
 
 
-# What keeps a scenario from being ranked, where others are free of it.
-NOT_RANKED: Final = ("one-device", "ceiling", "mixture")
-
-
 def not_ranked(study: Study) -> dict[int, str]:
-    """The cases that qualify and yet are not ranked, by number, with the flag that stands against it."""
-    best = study.recommendation.best
-    found: dict[int, str] = {}
-    if best is None or not study.recommendation.set_aside:
-        return found
-    for case in study.cases:
-        able = not marks_of(case.result, study.recommendation.rate(case.result))
-        if able and study.recommendation.value(case.result) is not None:
-            against = NOT_RANKED[:1] if study.recommendation.by_estimate else NOT_RANKED
-            codes = (code for code in against if flagged(case.result, code) and not flagged(best, code))
-            if code := next(codes, ""):
-                found[case.number] = code
-    return found
+    """The cases that qualify and yet are not ranked, by number, with what stands against them."""
+    against = (Standing.ONE_DEVICE, Standing.CEILING, Standing.MIXTURE, Standing.BOUND)
+    standings = zip(study.cases, study.recommendation.standings, strict=True)
+    return {case.number: standing.value for case, standing in standings if standing in against}
 
 
 def ranked(study: Study) -> list[Case]:
     """The cases best first: those that qualify by the recommendation's criterion, then the rest by their rate."""
-    recommendation, aside = study.recommendation, not_ranked(study)
+    recommendation = study.recommendation
 
     def key(case: Case) -> tuple[bool, float, float, int]:
-        result = case.result
-        value = recommendation.value(result)
-        rate = recommendation.rate(result)
-        able = not marks_of(result, rate) and value is not None and case.number not in aside
-        return (not able, -(value or 0.0) if able else 0.0, -rate, case.number)
+        able = recommendation.standings[case.number - 1] is Standing.RANKED
+        value = recommendation.value(case.result) or 0.0
+        merit = value if recommendation.by_cost else -value
+        return (not able, merit if able else 0.0, -recommendation.rate(case.result), case.number)
 
     return sorted(study.cases, key=key)
 
