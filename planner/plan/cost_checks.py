@@ -8,6 +8,7 @@ from planner.columns import as_percent, rounded
 from planner.issues import Issue, Severity
 from planner.plan.basis import fits, has_estimate, planning_rate, response_of
 from planner.plan.purse import is_priced
+from planner.plan.recommend import AgainstApi, against_api
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import header_of
 
@@ -88,28 +89,25 @@ def _no_power(result: Result) -> Issue | None:
 
 
 def _against_api(result: Result) -> Issue | None:
-    share, busy, api, own = (
-        result.break_even_share,
-        result.busy_share,
-        result.api_cost_per_m_output,
-        result.cost_per_m_tokens,
-    )
-    if share is None or busy is None or api is None or own is None or fits(result) is False:
+    stands, share = against_api(result), result.break_even_share
+    if stands in {AgainstApi.UNKNOWN, AgainstApi.CHEAPER} or fits(result) is False:
         return None
-    if share > 1:
+    if stands is AgainstApi.NEVER:
+        why = "The API is free" if share is None else f"Break-even takes {as_percent(share)} of the capacity"
         return _warning(
             "api-always",
             "output_cost_m",
-            f"Break-even takes {as_percent(share)} of the capacity: the API is cheaper at any utilisation",
+            f"{why}: the API is cheaper at any utilisation",
             "Use the API, cheaper hardware, a larger batch or a lower precision",
         )
-    if share <= busy:
-        return None
+    own, api, busy = (
+        getattr(result, name) or 0.0 for name in ("cost_per_m_tokens", "api_cost_per_m_output", "busy_share")
+    )
     return _note(
         "api-cheaper",
         "busy_share",
         f"At {as_percent(busy)} utilisation a million output tokens cost {rounded(own, 2)}, by the API "
-        f"{rounded(api, 2)}; from {as_percent(share)} on it is the other way round",
+        f"{rounded(api, 2)}; from {as_percent(share or 0.0)} on it is the other way round",
         "Raise the utilisation, or use the API",
     )
 
