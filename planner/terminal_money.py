@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _NARROW, _PIPED = 80, 110
+_LEAST = 9
 # What gives way first where a line is short.
 _HEADS = {
     "cost_per_m_tokens": "Cost\nper M",
@@ -23,6 +24,7 @@ _HEADS = {
     "busy_share": "Utili-\nsation",
 }
 _WIDE = ("monthly_cost", "busy_share")
+_CHEAPER = "Cheaper"
 _VERDICTS = {
     "unknown": "",
     "cheaper": "own",
@@ -49,10 +51,13 @@ def print_money(study: Study) -> None:
     # A title would be wrapped to the width of its table.
     console.print(_title(study), style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Scenario", overflow="ellipsis", no_wrap=True)
-    for name in heads:
-        table.add_column(_HEADS[name], justify="right", no_wrap=True, min_width=_width(name))
-    table.add_column("Cheaper", no_wrap=True, min_width=len("API, always"))
+    # Names give way, figures never: a cut figure says something else.
+    widths = {name: max(_LEAST, *map(len, _HEADS[name].split("\n"))) for name in heads}
+    left = console.width - sum(width + 2 for width in widths.values()) - len(_VERDICTS["never"]) - 2
+    table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=max(left, _LEAST))
+    for name, width in widths.items():
+        table.add_column(_HEADS[name], justify="right", no_wrap=True, min_width=width)
+    table.add_column(_CHEAPER, no_wrap=True, min_width=len(_VERDICTS["never"]))
     for case in cases[:_MOST_ROWS]:
         texts = [_text(study, case, name) for name in heads]
         table.add_row(Text(cut(case.name)), *texts, _VERDICTS[against_api(case.result).value])
@@ -60,11 +65,6 @@ def print_money(study: Study) -> None:
     if len(cases) > _MOST_ROWS:
         console.print(f"... and {len(cases) - _MOST_ROWS:,} more priced scenarios in the results workbook.")
     console.print()
-
-
-def _width(name: str) -> int:
-    # Names give way, figures never.
-    return max(9, *map(len, _HEADS[name].split("\n")))
 
 
 def _title(study: Study) -> str:
