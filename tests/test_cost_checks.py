@@ -59,6 +59,11 @@ FOUND = {
         "busy_share",
         "Utilisation is 50%, but the offered load takes",
     ),
+    "requests-differ": (
+        {"requests_month": 100_000, "offered_requests_per_hour": 1000},
+        "requests_month",
+        "Requests per month are 100,000, the offered load makes 730,000 in 730 hours",
+    ),
     "misses-target": (
         {"target_tokens_per_sec": 1000, "target_response_s": 0.5},
         "target_tokens_per_sec",
@@ -98,3 +103,10 @@ def test_a_load_beyond_capacity_gives_no_utilisation():
     assert found.cost_per_m_tokens is None
     (issue,) = (i for i in found.issues if i.code == "no-utilisation")
     assert "the offered load is more than can be served" in issue.problem
+
+
+@pytest.mark.parametrize("month", [730_000, 720_000, 730_000 / 3])
+def test_requests_that_agree_with_the_load_or_its_average_call_for_nothing(month):
+    changes = {"requests_month": month, "offered_requests_per_hour": 1000, "peak_to_average": 3}
+    found = evaluate(dataclasses.replace(NAMED, **changes))
+    assert "requests-differ" not in {issue.code for issue in found.issues}

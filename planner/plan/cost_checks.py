@@ -32,6 +32,7 @@ COST_FLAGS: Final = {
     "cost-bound": "cost rests on an upper bound",
     "prefill-cost": "prefill is a part of the cost",
     "load-differs": "utilisation differs from the load's",
+    "requests-differ": "requests per month differ from the load's",
     "misses-target": "misses its target",
     "currency": "currency of the prices",
 }
@@ -168,6 +169,23 @@ def _load_differs(result: Result) -> Issue | None:
     )
 
 
+def _requests_differ(result: Result) -> Issue | None:
+    scenario = result.scenario
+    typed, load, hours = scenario.requests_month, scenario.offered_requests_per_hour, scenario.hours_per_month
+    if typed is None or load is None or hours is None:
+        return None
+    # A load of the busiest hour beside a month's requests is what the peak to average says already.
+    factors = {1.0, scenario.peak_to_average or 1.0}
+    if any(abs(typed * factor - load * hours) <= _SAME_SHARE * load * hours for factor in factors):
+        return None
+    return _note(
+        "requests-differ",
+        "requests_month",
+        f"Requests per month are {typed:,.0f}, the offered load makes {load * hours:,.0f} in {hours:g} hours",
+        "The plan of twelve months takes the first, utilisation and wait take the second",
+    )
+
+
 def _target(result: Result) -> Issue | None:
     missed = missed_targets(result)
     if not missed:
@@ -217,7 +235,7 @@ COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
 
 def cost_issues(result: Result) -> tuple[Issue, ...]:
     """Every warning and note that a result's money and targets call for."""
-    found: tuple[Issue | None, ...] = (_target(result),)
+    found: tuple[Issue | None, ...] = (_target(result), _requests_differ(result))
     if is_priced(result.scenario):
         found += tuple(rule(result) for rule in COST_RULES)
     return tuple(issue for issue in found if issue)
