@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from planner.plan.evaluate import evaluate
     from planner.plan.scenario import Result, Scenario
     from planner.plan.study import Options, Study, study_of
+    from planner.plan.sweep import sweep
     from planner.report.render import render_report
     from planner.workbook.read import read_scenarios
     from planner.workbook.results_sheet import Functions
@@ -42,6 +43,7 @@ _HOMES = {
     "read_scenarios": "planner.workbook.read",
     "render_report": "planner.report.render",
     "study_of": "planner.plan.study",
+    "sweep": "planner.plan.sweep",
     "write_results": "planner.job",
 }
 
@@ -62,6 +64,7 @@ __all__ = [
     "read_scenarios",
     "render_report",
     "study_of",
+    "sweep",
     "write_results",
 ]
 

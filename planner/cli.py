@@ -1,4 +1,4 @@
-"""The commands: run, check, new, functions, catalog, accuracy, calibrate, live.
+"""The commands: run, check, new, functions, catalog, accuracy, calibrate, load, sweep, live.
 
 Each loads only what it needs, so that --help answers.
 """
@@ -18,6 +18,7 @@ from planner.cli_accuracy import accuracy, calibrate
 from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
+from planner.cli_sweep import sweep
 from planner.issues import PlannerError, Severity
 from planner.study_json import study_as_json
 from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted
@@ -38,6 +39,7 @@ Examples:
   planner functions call TOKENS_PER_SEC 140 3350 85%
   planner catalog devices "h100 sxm"
   planner calibrate measured.xlsx          efficiencies from your own measured rates
+  planner sweep -d "H100*" -m qwen3-32b -b 1..64x2 -c 2000+500 -n 1,2,4
 """
 
 
@@ -234,6 +236,7 @@ main.add_command(catalog)
 main.add_command(accuracy)
 main.add_command(calibrate)
 main.add_command(load)
+main.add_command(sweep)
 
 
 @main.command(

@@ -12,6 +12,7 @@ from planner.columns import BadValueError, echo
 from planner.headers import Cell, Grid, Header, column_letters, find_header, header_again, with_units
 from planner.issues import Issue, PlannerError, Severity
 from planner.library_sheets import library_header, read_library
+from planner.plan.fill import EMPTY_LIBRARY, Library
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
@@ -19,7 +20,6 @@ from planner.plan.study import Entry, Origin, Skipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from planner.plan.fill import Library
 
 PREFERRED_SHEET: Final = "Scenarios"
 _MOST_NAMED: Final = 8
@@ -41,6 +41,7 @@ class ScenarioTable:
     entries: tuple[Entry, ...]
     skipped: tuple[Skipped, ...]
     issues: tuple[Issue, ...]
+    library: Library = EMPTY_LIBRARY
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -131,7 +132,8 @@ class _Reader:
             )
         self._say_hidden()
         self.issues.sort(key=lambda issue: issue.row or 0)
-        return ScenarioTable(self.grid.name, first, tuple(self.entries), tuple(self.skipped), tuple(self.issues))
+        entries, skipped, issues = tuple(self.entries), tuple(self.skipped), tuple(self.issues)
+        return ScenarioTable(self.grid.name, first, entries, skipped, issues, self.library)
 
     def _take(self, header: Header) -> None:
         """Read with a header from here on, and say what is wrong with it."""

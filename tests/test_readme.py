@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -27,6 +28,13 @@ def test_the_terminal_table_is_what_planner_prints(sample, tmp_path, monkeypatch
     monkeypatch.setenv("COLUMNS", "110")
     out = CliRunner().invoke(main, ["run", str(sample), "--no-pdf", "-o", str(tmp_path / "o.xlsx")]).stdout
     block = re.search(r"\$ planner run workbooks/scenarios\.xlsx\n(.*?)\n\.\.\.", TEXT, re.DOTALL)[1]
+    assert [line.rstrip() for line in out.splitlines()[: len(block.splitlines())]] == block.splitlines()
+
+
+def test_the_sweep_is_what_planner_prints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed, block = re.search(r"\$ planner (sweep .*?--utilisation 40%)\n(.*?)\n\.\.\.", TEXT, re.DOTALL).groups()
+    out = CliRunner().invoke(main, shlex.split(typed.replace("\\\n", " "))).stdout
     assert [line.rstrip() for line in out.splitlines()[: len(block.splitlines())]] == block.splitlines()
 
 

@@ -123,7 +123,7 @@ def columns_of(scenarios: Sequence[Scenario], names: Iterable[str] = COLUMNS) ->
 def read_column(name: str, values: Any, height: int) -> Read:
     """A column of a scenario as typed, every value understood as in a single scenario."""
     if name in TEXTS:
-        return _read_texts(name, words_of(values, height) if _single(values) else Words.of(list(values)))
+        return _read_texts(name, words_of(values, height))
     if _single(values):
         values = [values]
     if getattr(values, "dtype", _OBJECTS).kind not in "iuf":

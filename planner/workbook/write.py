@@ -270,13 +270,13 @@ def _add_rule(workbook: _Workbook, worksheet: Worksheet, rule: Rule) -> None:
     worksheet.conditional_format(*rule.area, options)
 
 
-_PALETTE: Final = ("#075F98", "#B3430E", "#6B4696", "#2E7D5B", "#8A6D00", "#5B6673", "#0B3954", "#A3336B")
+PALETTE: Final = ("#075F98", "#B3430E", "#6B4696", "#2E7D5B", "#8A6D00", "#5B6673", "#0B3954", "#A3336B")
 
 
 def _add_chart(workbook: _Workbook, worksheet: Worksheet, chart: Chart) -> None:
     made = workbook.add_chart({"type": chart.kind})
     for index, series in enumerate(chart.series):
-        colour = _PALETTE[index % len(_PALETTE)]
+        colour = PALETTE[index % len(PALETTE)]
         look: dict[str, Any] = {"fill": {"color": colour}}
         if chart.kind == "line":
             look = {

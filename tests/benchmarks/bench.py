@@ -5,6 +5,7 @@ Not a test: a busy machine must not fail a change. A ratio above its limit is ma
 
 from __future__ import annotations
 
+import csv
 import os
 import random
 import statistics
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import openpyxl
 import xlsxwriter
+from pyarrow import parquet
+from rustpy_xlsxwriter import write_worksheet
 
 from planner import Scenario, evaluate, study_of
 from planner.for_excel import for_excel
@@ -31,7 +34,10 @@ from planner.plan.bulk_fill import complete_columns
 from planner.plan.evaluate import WAYS, compute, known_of
 from planner.plan.recipes import RECIPES, way_of
 from planner.plan.resolve import resolve
+from planner.plan.sweep import sweep_of
+from planner.plan.sweep_points import evaluate_sweep
 from planner.plan.variants import at_batch, at_precision
+from planner.sweep_job import run_sweep
 from planner.translate import to_array
 from planner.workbook.starter import write_starter
 
@@ -216,6 +222,53 @@ def bulk_bench() -> bool:
     return good
 
 
+SWEPT = (
+    "class:nv-dc-hbm",
+    "qwen3-32b,llama-3.1-70b,gpt-oss-20b",
+    "native,fp8,int4",
+    "1..32",
+    "1000..4000:1000+500",
+    "1,2,4",
+)
+
+
+def sweep_bench(folder: Path) -> bool:
+    """A sweep of some ten thousand points, evaluated and written, against bare arithmetic and bare writers."""
+    asked = sweep_of(*SWEPT)
+    resolution = resolve(replace(NAMED, offered_requests_per_hour=None))
+    alike = {name: getattr(resolution.scenario, name) for name in ("device", "model", "precision", "devices")}
+    completed = complete_columns(
+        alike | {"batch": np.full(asked.size, 8.0), "prompt_tokens": 2e3, "output_tokens": 5e2}
+    )
+    arithmetic = spent(bare_work(resolution.scenario, {name: completed.columns[name] for name in NUMBERS}))
+
+    def evaluated() -> None:
+        evaluate_sweep(asked).close()
+
+    points = spent(evaluated)
+    print(f"a sweep of {asked.size:,} points: {asked.size / points:,.0f} points a second, the front among them")
+    good = report(f"a sweep of {asked.size:,} points, front and all", points, "bare numpy, one kind", arithmetic, 16)
+    file = {kind: folder / f"sweep.{kind}" for kind in ("parquet", "csv", "xlsx")}
+    whole = {kind: spent(lambda path=path: run_sweep(asked, path, force=True)) for kind, path in file.items()}
+    table = parquet.read_table(file["parquet"])
+    rows = list(zip(*table.to_pydict().values(), strict=True))
+
+    def listed() -> None:
+        with (folder / "bare.csv").open("w", newline="") as out:
+            csv.writer(out).writerows(rows)
+
+    for kind, limit, what, bare_writer in (
+        ("parquet", 8, "pyarrow", lambda: parquet.write_table(table, folder / "bare.parquet")),
+        ("csv", 3, "csv.writer", listed),
+        ("xlsx", 3, "a Rust writer", lambda: write_worksheet(table, str(folder / "bare.xlsx"))),
+    ):
+        plain = spent(bare_writer)
+        print(f"a sweep to .{kind}: {asked.size / whole[kind]:,.0f} points a second, {what} {plain * 1e3:.0f} ms")
+        against = f"bare numpy and {what}"
+        good &= report(f"a sweep to .{kind}, evaluated and written", whole[kind], against, arithmetic + plain, limit)
+    return good
+
+
 def main() -> int:
     good = True
     good &= scalar_bench("core inputs", BASE)
@@ -252,6 +305,7 @@ def main() -> int:
             f"run of {ROWS:,} scenarios without a report", whole, "bare read and write of the same cells", base, 4
         )
         good &= merge_bench(Path(folder))
+        good &= sweep_bench(Path(folder))
     start = median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
     command = [sys.executable, "-m", "planner", "--help"]
     helped = median(lambda: subprocess.run(command, check=True, capture_output=True))
