@@ -13,7 +13,6 @@ import openpyxl
 import pytest
 
 from planner import Scenario, catalog, evaluate, read_scenarios, sweep
-from planner.formulas import cost
 from planner.issues import PlannerError
 from planner.plan.basis import fits, has_range
 from planner.plan.bulk_columns import Words
@@ -53,17 +52,19 @@ def test_a_point_is_what_its_scenario_is_alone():
     for start in dice.integers(0, asked.size - 1, 180).tolist():
         typed = asked.grid.columns(start, start + 1)
         found = asked.points(start, start + 1)
-        scenario = Scenario(**typed_of(typed, 0, typed))
+        device = typed["device"].words[typed["device"].codes[0]]
+        money = {"device_cost_h": asked.prices.get(device), "busy_share": 0.35}
+        scenario = Scenario(**typed_of(typed, 0, typed), **money)
         try:
             result = evaluate(scenario)
         except PlannerError:
             assert found["remark"].words[found["remark"].codes[0]] == "cannot be evaluated"
             continue
         for name in found:
-            if name in FIGURES and name not in {"device_cost_h", "cost_per_m_tokens"}:
+            if name in FIGURES:
                 expected = number(getattr(result, name))
                 assert found[name][0] == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, scenario)
-            elif name in COLUMNS and name != "device_cost_h":
+            elif name in COLUMNS:
                 held = getattr(result.scenario, name)
                 value = found[name].words[found[name].codes[0]] if isinstance(found[name], Words) else found[name][0]
                 assert value == (held or "" if isinstance(held, str) or held is None else held), (name, scenario)
@@ -74,13 +75,6 @@ def test_a_point_is_what_its_scenario_is_alone():
         assert too_long or remark != "context beyond the model's longest"
         assert not too_long or remark
         assert has_range(result) or remark
-        if result.scenario.device in {"H100 SXM5 80GB", "H200 SXM 141GB"}:
-            price = {"H100 SXM5 80GB": 2.5, "H200 SXM 141GB": 3.1}[result.scenario.device]
-            rate = result.estimated_aggregate_tokens_per_sec if result.kv_read_gb else result.aggregate_tokens_per_sec
-            alone = cost.cost_per_m_tokens(cost.rented_cost_h(price, result.scenario.devices), rate, 0.35)
-            assert found["cost_per_m_tokens"][0] == pytest.approx(alone, rel=1e-12)
-        else:
-            assert math.isnan(found["cost_per_m_tokens"][0])
     assert {"", "attention heads do not divide over the devices", "context beyond the model's longest"} <= seen
 
 
@@ -240,6 +234,46 @@ def test_a_workbooks_scenarios_are_swept_with_what_they_say(tmp_path):
     )
 
 
+PRICED = (*HEAD, "Price per device-hour", "Purchase per device", "Useful life (years)", "Utilisation", "Currency")
+
+
+def priced_book(path, *rows):
+    load = ("llama-3.1-8b", "FP8", "H100 SXM", 1, 4, 2000, 500)
+    return read_scenarios(workbook(path, [PRICED, *((name, *load, *money) for name, *money in rows)]))
+
+
+def test_scenarios_bring_their_own_prices(tmp_path):
+    table = priced_book(
+        tmp_path / "s.xlsx", ("Rented", 2.5, None, None, 0.4, "EUR"), ("Owned", None, 30_000, 4, 0.3, "EUR"),
+        ("Free", None, None, None, None, None),
+    )  # fmt: skip
+    base = [entry.resolution for entry in table.entries]
+    assert len(base) == 3
+    asked = sweep_of(batches="4,16", precisions=(), base=base)
+    assert (asked.currency, asked.priced, asked.against) == ("EUR", True, "cost_per_m_tokens")
+    found = sweep(batches="4,16", precisions=(), base=base)
+    for row, cost in enumerate(found["cost_per_m_tokens"].tolist()):
+        alone = evaluate(dataclasses.replace(table.scenarios[row // 2], batch=4)) if row % 2 == 0 else None
+        if alone is not None:
+            assert cost == pytest.approx(number(alone.cost_per_m_tokens), rel=1e-12, nan_ok=True)
+    assert found["pareto"].tolist() == [1, 1, 1, 1, 0, 0]
+    swept = evaluate_sweep(asked)
+    said = view_of(swept).sentences
+    swept.close()
+    assert said[1].endswith("prompts included, with each scenario's own utilisation, in EUR.")
+    # Prices that are given hold for all, and other devices have none of the row's.
+    given = sweep(batches="4", precisions=(), base=base, prices={"H100 SXM": 2}, utilisation=0.5, currency="USD")
+    assert given["device_cost_h"].tolist() == [2, 2, 2]
+    assert np.ptp(given["cost_per_m_tokens"]) == 0
+    assert not sweep_of("H200 SXM", precisions=(), base=base).priced
+
+
+def test_scenarios_in_two_currencies_are_refused(tmp_path):
+    table = priced_book(tmp_path / "s.xlsx", ("A", 2.5, None, None, 0.4, "EUR"), ("B", 2.5, None, None, 0.4, "USD"))
+    with pytest.raises(PlannerError, match="Scenarios are priced in EUR and in USD; a sweep needs one currency"):
+        sweep_of(batches="1", precisions=(), base=[entry.resolution for entry in table.entries])
+
+
 def test_a_scenario_without_an_estimate_is_on_no_front(tmp_path):
     rows = [
         ("Scenario", "Parameters (B)", "Precision", "Bandwidth per device (GB/s)", "Batch"),
@@ -313,10 +347,10 @@ def test_the_counts_add_up():
     said = view_of(swept).sentences
     assert said[0].startswith(f"48 points, {counts['sensible']} deployable (do not fit in memory: ")
     assert said[1] == (
-        "Cost is the rent of the devices for a million output tokens, prompts included, with 50% of the paid hours busy, in "
-        "USD."
+        "Cost is all that is paid for the devices for a million output tokens, prompts included, with 50% of the paid hours "
+        "busy, in USD."
     )
-    assert said[2] == f"{counts['unpriced']} points of devices without a price, on no front."
+    assert said[2] == f"{counts['unpriced']} points without a price, on no front."
     swept.close()
 
 
@@ -359,9 +393,9 @@ def test_no_room_for_the_points_is_said():
 
 
 def test_headers_name_the_currency():
-    assert sweep_header("cost_per_m_tokens", "EUR") == "Cost of output (EUR/M tokens)"
-    assert sweep_header("device_cost_h", "EUR") == "Price per device (EUR/h)"
-    assert sweep_header("device_cost_h") == "Price per device (money/h)"
+    assert sweep_header("cost_per_m_tokens", "EUR") == "Cost per M output (EUR/M tokens)"
+    assert sweep_header("device_cost_h", "EUR") == "Price per device-hour (EUR/h)"
+    assert sweep_header("device_cost_h") == "Price per device-hour (money/h)"
     headers = [sweep_header(name) for name in ALL_COLUMNS]
     assert len(set(headers)) == len(headers)
 

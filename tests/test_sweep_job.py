@@ -257,7 +257,7 @@ def test_the_drawing_has_a_dot_for_each_point_within_its_frame(asked, tmp_path):
     assert all(0 < x < width and 0 < y < height for x, y in dots)
     texts = ["".join(node.itertext()) for node in root.iter(f"{SVG}text")]
     assert view.title in texts
-    assert "Cost of output (EUR/M tokens)" in texts
+    assert "Cost per M output (EUR/M tokens)" in texts
     assert {task.label for task in view.drawn} <= set(texts)
 
 

@@ -14,7 +14,7 @@ from planner.plan.fill import EMPTY_LIBRARY, Library
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS
 from planner.plan.sweep_axes import Axis, Grid, read_contexts, read_devices, read_models, read_numbers, read_words
-from planner.plan.sweep_points import TASKS, Sweep, evaluate_sweep, joined_columns
+from planner.plan.sweep_points import PRICES, TASKS, Sweep, evaluate_sweep, joined_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,11 +82,13 @@ def sweep_of(  # noqa: PLR0917
     same = {name: read(_fixed, name, value, swept) for name, value in (fixed or {}).items()}
     known = read(_prices, prices or {}, library) or {}
     share = None if utilisation is None else read(_read, "utilisation", Ratio(), utilisation)
-    read(_refuse_half_a_price, bool(prices), utilisation is not None, currency.strip())
+    if base:
+        axes.insert(0, _base_axis(base, swept | set(same) | ({"device_cost_h"} if prices else set())))
+    there = {name: column for axis in axes for name, column in axis.fields.items()} | same
+    currency = currency.strip() or read(_currency_of, there.get("currency")) or ""
+    read(_refuse_half_a_price, prices, bool(PRICES & there.keys()), utilisation is not None, currency)
     if wrong:
         raise PlannerError(" ".join(wrong))
-    if base:
-        axes.insert(0, _base_axis(base, swept | set(same)))
     _refuse_lacking(axes, same, has_base=bool(base))
     grid = Grid(tuple(axes), same)
     if grid.size > limit:
@@ -95,7 +97,7 @@ def sweep_of(  # noqa: PLR0917
             f"The sweep has {grid.size:,} points ({each}), above the limit of {limit:,}; "
             "narrow a list, or raise the limit."
         )
-    return Sweep(grid, library, known, share, currency.strip(), front, only_fitting)
+    return Sweep(grid, library, known, share, currency, front, only_fitting)
 
 
 def sweep(*lists: Any, **options: Any) -> dict[str, Any]:
@@ -149,17 +151,25 @@ def _prices(typed: Mapping[str, Any], library: Library) -> dict[str, float]:
     return found
 
 
-def _refuse_half_a_price(priced: bool, used: bool, currency: str) -> None:
-    """Refuse prices without what makes a cost of them, and the other way round."""
-    if priced and not used:
+def _refuse_half_a_price(prices: Any, held: bool, used: bool, currency: str) -> None:
+    """Refuse prices without what makes a cost of them, and the other way round; ``held`` are those of scenarios."""
+    if prices and not used:
         raise PlannerError(
             "Prices are given without utilisation, the share of the paid hours that is busy; a cost at full load all "
             "year is nobody's cost. Give one, such as 40%."
         )
-    if priced and not currency:
+    if prices and not currency:
         raise PlannerError("Prices are given without their currency; name it, such as USD.")
-    if used and not priced:
+    if used and not prices and not held:
         raise PlannerError("Utilisation is given without a price; it says what share of a paid hour is busy.")
+
+
+def _currency_of(column: Any) -> str:
+    """The one currency of the prices that scenarios have, empty where none is named."""
+    named = [word for word in column.words if word] if isinstance(column, Words) else [column or ""]
+    if len(named) > 1:
+        raise PlannerError(f"Scenarios are priced in {' and in '.join(named)}; a sweep needs one currency.")
+    return str(named[0]) if named else ""
 
 
 def _read(name: str, rule: Any, value: Any, column: Column | None = None) -> Any:
@@ -177,9 +187,16 @@ def _device_of(name: str, library: Library) -> str:
     return found[0]
 
 
+_MONEY: Final = (
+    "device_cost_h", "instance_cost_h", "instance_devices", "device_capex_cost", "device_residual_cost",
+    "useful_life_years", "currency", "exchange_rate", "exchange_day", "price_source", "price_day",
+)  # fmt: skip
 # What goes with a swept field: it says of one device or model what the other has of its own.
 _GOES_WITH: Final = {
-    "device": ("device_bandwidth_gb_s", "bandwidth_gb_s", "device_memory_gb", "device_class", "peak_tflop_s"),
+    "device": (
+        "device_bandwidth_gb_s", "bandwidth_gb_s", "device_memory_gb", "device_class", "peak_tflop_s", "device_power_w",
+        *_MONEY,
+    ),
     "model": (
         "params_b", "active_params_b", "active_weights_gb", "streamed_params_b", "weights_gb", "experts",
         "active_experts", "expert_precision", "layers", "heads", "kv_heads", "head_dim", "kv_layers", "full_layers",
@@ -187,6 +204,7 @@ _GOES_WITH: Final = {
     ),
     "precision": ("weights_gb", "active_weights_gb", "expert_precision", "peak_tflop_s"),
     "devices": ("bandwidth_gb_s",),
+    "device_cost_h": _MONEY,
 }  # fmt: skip
 _MEASURED_FIELDS: Final = ("measured_tokens_per_sec",)
 

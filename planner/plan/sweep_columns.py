@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 
 from planner import catalog
-from planner.columns import Column, Number, Text, columns_of, header
-from planner.formulas import cost
+from planner.columns import Column, Text, columns_of, header
 from planner.plan.core_inputs import POSITIVE
 from planner.plan.scenario import COLUMNS, FIGURES
-from planner.translate import to_array
 from planner.units import SLACK, unit_of
 
 if TYPE_CHECKING:
@@ -43,17 +41,6 @@ class SweepFigures:
         bool | None,
         Column("Fits", Text(), "Whether the devices' usable memory holds weights, KV cache and overhead."),
     ] = None
-    device_cost_h: Annotated[
-        float | None, Column("Price per device", Number(above=0), "What a device costs in an hour, used or not.")
-    ] = None
-    cost_per_m_tokens: Annotated[
-        float | None,
-        Column(
-            "Cost of output",
-            POSITIVE,
-            "Price x devices x 1e6 / (estimated aggregate x 3,600 x utilisation): a million output tokens, prompts in.",
-        ),
-    ] = None
     remark: Annotated[str, Column("Remark", Text(), "Why a point is no deployment; such points are on no front.")] = ""
     pareto: Annotated[
         bool, Column("On the front", Text(), "Whether no other point of its task is better in one and as good in both.")
@@ -72,7 +59,7 @@ _FIGURES: Final = (
 )  # fmt: skip
 _MONEY: Final = ("device_cost_h", "cost_per_m_tokens")
 ALL_COLUMNS: Final[Mapping[str, Column]] = MappingProxyType(
-    {name: COLUMNS[name] for name in _INPUTS} | {name: FIGURES[name] for name in _FIGURES} | dict(_ADDED)
+    {name: COLUMNS[name] for name in _INPUTS} | {name: FIGURES[name] for name in (*_FIGURES, *_MONEY)} | dict(_ADDED)
 )
 # Names of a sweep's own that a scenario has not; the rate of one stream is the estimate, so that it is plain beside it.
 GAIN: Final = "estimated_tokens_per_sec"
@@ -146,18 +133,3 @@ def remarks_of(found: ResultColumns) -> Codes:
 def _longest_context(name: str) -> float:
     model = catalog.find_model(name)
     return np.nan if model is None or model.max_context_tokens is None else float(model.max_context_tokens)
-
-
-def costs_of(found: ResultColumns, prices: Numbers, busy_share: float) -> Numbers:
-    """Cost of a million output tokens, NaN where there is no price.
-
-    At the estimated aggregate where the estimate counts the KV cache, else at the core's, an upper bound.
-    """
-    columns, figures = found.completed.columns, found.figures
-    estimated = figures["estimated_aggregate_tokens_per_sec"]
-    counted = ~np.isnan(figures["kv_read_gb"]) & ~np.isnan(estimated)
-    with np.errstate(all="ignore"):
-        hourly = to_array(cost.rented_cost_h)(prices, columns["devices"])
-        aggregate = np.where(counted, estimated, figures["aggregate_tokens_per_sec"])
-        costs: Numbers = to_array(cost.cost_per_m_tokens)(hourly, aggregate, busy_share)
-    return costs

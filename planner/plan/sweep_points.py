@@ -16,7 +16,7 @@ import numpy as np
 from planner import catalog
 from planner.issues import PlannerError
 from planner.plan.bulk import evaluate_columns
-from planner.plan.bulk_columns import Words, numbers_of
+from planner.plan.bulk_columns import Words, numbers_of, words_of
 from planner.plan.fill import EMPTY_LIBRARY, Library
 from planner.plan.pareto import pareto_front
 from planner.plan.sweep_columns import (
@@ -28,7 +28,6 @@ from planner.plan.sweep_columns import (
     REMARKS,
     THROUGHPUT,
     column_names,
-    costs_of,
     fits_of,
     remarks_of,
 )
@@ -46,6 +45,8 @@ TASKS: Final = {
     "model": ("name", "model", "params_b", "weights_gb"),
     "all": (),
 }
+# The inputs that make a cost.
+PRICES: Final = frozenset({"device_cost_h", "instance_cost_h", "device_capex_cost"})
 _SEED: Final = 1
 # What a chart shows of a task, and what is kept of all tasks together.
 _SAMPLED: Final = 300
@@ -80,8 +81,8 @@ class Sweep:
 
     @property
     def priced(self) -> bool:
-        """Whether any device has a price."""
-        return bool(self.prices)
+        """Whether anything has a price."""
+        return bool(self.prices or PRICES & self.swept)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -95,18 +96,19 @@ class Sweep:
 
     def points(self, start: int, stop: int) -> dict[str, Any]:
         """The columns of some points: numbers as arrays with NaN where nothing is, texts as :class:`Words`."""
-        typed = self.grid.columns(start, stop)
+        typed, height = self.grid.columns(start, stop), stop - start
+        if self.prices:
+            typed["device_cost_h"] = words_of(typed.get("device"), height).map(self.price_of)
+        if self.busy_share is not None:
+            typed["busy_share"] = self.busy_share
         found = evaluate_columns(typed, self.library)
-        height = stop - start
         given = {name: numbers_of(typed.get(name), height) for name in ("devices",)}
-        columns: dict[str, Any] = {**found.figures, **found.completed.columns}
+        # Where an input is a figure as well, such as a price that follows from an instance's, the figure holds.
+        columns: dict[str, Any] = {**found.completed.columns, **found.figures}
         with np.errstate(all="ignore"):
             columns[THROUGHPUT] = columns["estimated_aggregate_tokens_per_sec"] / columns["devices"]
         columns[FITS] = fits_of(found, given)
         columns[REMARK] = Words(remarks_of(found), list(REMARKS))
-        if self.busy_share is not None:
-            columns["device_cost_h"] = columns["device"].map(self.price_of)
-            columns[COST] = costs_of(found, columns["device_cost_h"], self.busy_share)
         return {name: columns[name] for name in self.columns if name != PARETO}
 
     def price_of(self, device: str) -> float:

@@ -99,14 +99,16 @@ def _label(columns: Mapping[str, Any], row: int, front: str) -> str:
 def _sentences(swept: Swept, tasks: tuple[Task, ...], drawn: tuple[Task, ...]) -> tuple[str, ...]:
     sweep, counts = swept.sweep, swept.counts
     said = [_counted(counts)]
-    if sweep.priced and sweep.busy_share is not None:
+    if sweep.priced:
         money = f", in {sweep.currency}" if sweep.currency else ""
+        share = sweep.busy_share
+        busy = "each scenario's own utilisation" if share is None else f"{as_percent(share)} of the paid hours busy"
         said.append(
-            "Cost is the rent of the devices for a million output tokens, prompts included, with "
-            f"{as_percent(sweep.busy_share)} of the paid hours busy{money}."
+            "Cost is all that is paid for the devices for a million output tokens, prompts included, with "
+            f"{busy}{money}."
         )
         if counts["unpriced"]:
-            said.append(f"{_points(counts['unpriced'])} of devices without a price, on no front.")
+            said.append(f"{_points(counts['unpriced'])} without a price, on no front.")
     else:
         said.append(
             "No prices are given, so speed is held against the aggregate that each device earns: "
