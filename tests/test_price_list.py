@@ -21,6 +21,9 @@ def csv_of(tmp_path, *lines):
         (["Device;Price (EUR/h)", "H100 SXM;2,50"], {"H100 SXM": 2.5}, "EUR"),
         (["device,cost per hour", "A,1.5"], {"A": 1.5}, ""),
         (["Device,Price per hour,Currency", "A,1.5,CHF", "B,2,CHF"], {"A": 1.5, "B": 2.0}, "CHF"),
+        (["Device,Price", "A,$2.50", "B,3 USD"], {"A": 2.5, "B": 3.0}, "USD"),
+        (["Device,Price ($/h)", "A,2.50"], {"A": 2.5}, "USD"),
+        (["Device,Price,Currency", "A,\u20ac2.50,eur"], {"A": 2.5}, "EUR"),
         # A title above, a column of notes, rows without a price, the same price twice.
         (["Our prices", "Device,Note,Price", "A,x,1", "B,none,", ",,3", "A,again,1"], {"A": 1.0}, ""),
     ],
@@ -54,6 +57,10 @@ def test_a_workbooks_list_is_found_on_any_sheet(tmp_path):
          "'prices.csv'!B3: Price per device is 0 money/h; expected a number above 0 (money/h). "
          "'prices.csv'!C4: Currency is USD; expected EUR as above. "
          "'prices.csv'!B5: C is priced twice; expected 1 as above."),
+        (["Device,Price", "A,$1", "B,\u20ac1"], "'prices.csv'!B3: Currency is EUR; expected USD as above."),
+        (["Device,Price", "A,\u00a51"],
+         "'prices.csv'!B2: Price per device is in JPY or CNY: they share a sign; expected the currency's code in a column "
+         "Currency."),
         (["Device,Price (EUR/h),Currency", "A,1,USD"], "'prices.csv'!C2: Currency is USD; expected EUR as above."),
     ],
 )  # fmt: skip

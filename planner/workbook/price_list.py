@@ -6,37 +6,40 @@ The currency stands in the header of the prices, ``Price (EUR/h)``, or in a colu
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planner.cells import is_blank, understand
-from planner.columns import BadValueError, Column, Number, Text
+from planner.columns import BadValueError, Column
+from planner.currencies import currency_in
 from planner.headers import Cell, Grid, HeaderCell, Headings, column_letters, normalise, split_unit
 from planner.issues import Issue, PlannerError, Severity, quoted_sheet
 from planner.plan.scenario import COLUMNS
+from planner.rules import CURRENCY, Money
 from planner.workbook.read import read_workbook
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from planner.columns import Understood
 
 _HEADINGS: Final = Headings(
     {
         "device": COLUMNS["device"],
         "device_cost_h": Column(
             "Price per device",
-            Number(above=0),
+            Money(above=0),
             "What a device costs in an hour.",
             ("price", "cost", "price per hour", "cost per hour", "hourly price", "hourly cost", "hourly rate",
              "price per device hour", "cost per device hour", "price per gpu hour", "cost per gpu hour"),
         ),
-        "currency": Column("Currency", Text(), "The currency of the row's price."),
+        "currency": Column("Currency", CURRENCY, "The currency of the row's price."),
     }
 )  # fmt: skip
 _NEEDED: Final = frozenset({"device", "device_cost_h"})
 _WANTED: Final = "a column Device and a column Price per device (money per hour)"
-# EUR of EUR/h and of USD per GPU-hour: what stands first.
-_CODE: Final = re.compile(r"[A-Z]{3}\b")
+_DOLLAR: Final = "USD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,8 @@ def _columns(grid: Grid, row: int) -> dict[str, int]:
 
 
 def _prices(grid: Grid, head: int, columns: dict[str, int], path: Path) -> PriceList:
-    code = _CODE.match(split_unit(str(grid.rows[head][columns["device_cost_h"]].value))[1])
-    reader = _Reader(grid, columns, [code[0]] if code else [])
+    named = currency_in(str(grid.rows[head][columns["device_cost_h"]].value))[0]
+    reader = _Reader(grid, columns, list(named[:1]))
     for row in sorted(number for number in grid.rows if number > head):
         reader.take(row)
     if reader.issues:
@@ -120,19 +123,34 @@ class _Reader:
         if any(is_blank(cells[name]) for name in _NEEDED):
             return
         held = {name: self.understood(row, name, cell) for name, cell in cells.items() if not is_blank(cell)}
-        device, price, currency = held["device"], held["device_cost_h"], held.get("currency")
+        device, price = (None if (cell := held[name]) is None else cell.value for name in ("device", "device_cost_h"))
+        currency = self.currency_of(row, held)
         if device is not None and price is not None and self.prices.setdefault(device, price) != price:
             self.refuse(row, "device_cost_h", f"{device} is priced twice", f"{self.prices[device]:,.10g} as above")
         if currency:
             self.currencies.append(currency)
             if currency != self.currencies[0]:
-                self.refuse(row, "currency", f"Currency is {currency}", f"{self.currencies[0]} as above")
+                where = "currency" if "currency" in held else "device_cost_h"
+                self.refuse(row, where, f"Currency is {currency}", f"{self.currencies[0]} as above")
 
-    def understood(self, row: int, name: str, cell: Cell | None) -> Any:
+    def currency_of(self, row: int, held: Mapping[str, Understood | None]) -> str:
+        """The currency that a row names: in its column, else beside its price; empty where it names none."""
+        if "currency" in held:
+            typed = held["currency"]
+            return typed.value if typed else ""
+        price = held["device_cost_h"]
+        shown = price.currencies if price else ()
+        if len(shown) > 1 and shown[0] != _DOLLAR:
+            problem = f"Price per device is in {' or '.join(shown)}: they share a sign"
+            self.refuse(row, "device_cost_h", problem, "the currency's code in a column Currency")
+            return ""
+        return shown[0] if shown else ""
+
+    def understood(self, row: int, name: str, cell: Cell | None) -> Understood | None:
         """What a cell holds, None where it is refused."""
         assert cell is not None
         try:
-            return understand(name, _HEADINGS.columns[name], cell, HeaderCell(name, self.columns[name])).value
+            return understand(name, _HEADINGS.columns[name], cell, HeaderCell(name, self.columns[name]))
         except BadValueError as bad:
             self.refuse(row, name, bad.problem, bad.accepted)
             return None
