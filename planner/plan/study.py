@@ -24,6 +24,7 @@ from planner.plan.variants import (
     speed_table,
 )
 from planner.plan.whatif import Fix, fixes_of
+from planner.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -121,6 +122,8 @@ class Study:
     issues: tuple[Issue, ...]
     source: Source = Source()
     options: Options = Options()
+    # How the report is made: for whom, in which currency and locale.
+    settings: Settings = field(default_factory=Settings)
 
     @cached_property
     def table(self) -> SpeedTable:
@@ -163,6 +166,7 @@ def make_study(
     issues: Iterable[Issue] = (),
     source: Source | None = None,
     options: Options | None = None,
+    settings: Settings | None = None,
 ) -> Study:
     """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
     cases, found = [], list(issues)
@@ -180,7 +184,7 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options or Options())
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options or Options(), settings or Settings())
 
 
 def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:
