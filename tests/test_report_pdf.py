@@ -239,6 +239,12 @@ def test_a_users_text_is_printed_as_it_is(made):
         assert part in tight
 
 
+def test_the_answer_keeps_to_one_page_whatever_the_texts(file):
+    first, second = (" ".join(page.extract_text().split()) for page in pypdf.PdfReader(file).pages[:2])
+    assert "Upper bound." in first
+    assert "Introduction" in second
+
+
 def test_names_in_other_scripts_are_printed(made):
     text = "".join(page.extract_text() for page in pypdf.PdfReader(made[0] / "pdf-a-3b.pdf").pages)
     assert "容量計画" in text

@@ -131,6 +131,11 @@ class Variants(Generic[_T]):
             self._known[index] = self._variants_of(self._cases[index].result)
         return self._known[index]
 
+    @property
+    def evaluated(self) -> Mapping[int, _T]:
+        """Those that were asked for, by the place of their case."""
+        return MappingProxyType(self._known)
+
     def __iter__(self) -> Iterator[_T]:
         return (self[index] for index in range(len(self)))
 
