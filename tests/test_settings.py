@@ -5,6 +5,7 @@ import datetime as dt
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from planner.cli import main
 from planner.headers import Cell, Grid
@@ -200,6 +201,40 @@ def test_bad_settings_in_python_are_all_said_in_one():
     assert str(caught.value) == (
         "Status is 'x'; expected one of draft, final. Paper is 'A5'; expected one of A4, Letter."
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/logo.png",
+        "../logo.png",
+        "a/../../logo.png",
+        "..\\logo.png",
+        r"\\server\share\logo.png",
+        "//server/share/logo.png",
+        "C:logo.png",
+        r"C:\logo.png",
+        "link/logo.png",
+    ],
+)
+def test_a_workbook_names_no_logo_outside_its_folder(name, tmp_path):
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
+    (folder / "link").symlink_to(tmp_path)
+    assert said(("Logo", name), folder=folder) == [
+        f"Report!B1: Logo is '{name}', outside the workbook's folder; expected a file in it, or another by --logo."
+    ]
+
+
+def test_a_logo_in_the_folder_of_the_workbook_is_found_and_one_given_wins(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    for name in ("pictures/a.png", "b.png"):
+        Image.new("RGB", (9, 9)).save(tmp_path / name)
+    read = read_settings([grid(("Logo", "pictures/a.png"))])
+    assert complete(read, tmp_path, {})[0].logo == str(tmp_path / "pictures/a.png")
+    given = str(tmp_path / "b.png")
+    assert complete(read, tmp_path, {"logo": given})[0].logo == given
 
 
 # Options
