@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import columns
+from planner.plan.study import study_of
+from planner.report.model import About, report_of
 from planner.report.numbers import (
     as_percent,
     compact_money,
@@ -19,6 +21,9 @@ from planner.report.numbers import (
     span,
     written_as,
 )
+from planner.report.render import to_html
+from planner.settings import Settings
+from planner.workbook.starter import SAMPLE
 
 N = "\u00a0"
 DAY = dt.date(2026, 11, 29)
@@ -95,3 +100,25 @@ def test_no_locale_changes_a_digit(value, decimals, locale):
     assert re.findall(r"\d", said) == re.findall(r"\d", english)
     assert re.findall(r"\d", low_to_high) == re.findall(r"\d", columns.span(value, value * 2 + 1))
     assert said.isascii() or not any(char.isdigit() and not char.isascii() for char in said)
+
+
+def texts_of(locale):
+    """Every text of a report that has a digit, in order."""
+    study = study_of(SAMPLE)
+    with written_as(locale):
+        html = to_html(report_of(study, About(dt.datetime(2026, 11, 29, tzinfo=dt.UTC), Settings(locale=locale))))
+    texts = re.sub(r"<style>.*?</style>|<[^>]*>", "|", html, flags=re.DOTALL).split("|")
+    return [text for text in map(str.strip, texts) if re.search(r"\d", text)]
+
+
+def test_a_report_has_the_same_digits_in_every_locale():
+    english, german = texts_of("en"), texts_of("de-DE")
+    number = re.compile(r"\d|\d[\d.,]*\d")
+    shown = [text for text in english if number.fullmatch(text)]
+    assert len(shown) > 500
+    swap = str.maketrans(".,", ",.")
+    said = [text for text in german if number.fullmatch(text) and text != "29.11.2026"]
+    assert said == [text.translate(swap) for text in shown]
+    # Heads of the speed table are texts that the study makes.
+    heads = [text for text in german if re.fullmatch(r"[\d.,]+( x [\d.,]+)? GB/s in all", text)]
+    assert heads == ["3.350 GB/s in all"]

@@ -21,7 +21,7 @@ from PIL import Image
 from planner.cli import main
 from planner.files import is_our_pdf
 from planner.plan.scenario import Scenario
-from planner.plan.study import study_of
+from planner.plan.study import Options, study_of
 from planner.recompute import read_as_of
 from planner.report import render
 from planner.report.model import About, report_of
@@ -99,6 +99,10 @@ def folder(tmp_path_factory):
     return folder
 
 
+# Fewer variants are fewer pages, and the pages are of the same kinds.
+FEW = Options(precisions=("FP16",), batches=(1, 8))
+
+
 class Watch:
     """What this process opens and whom it calls, while it is on."""
 
@@ -144,7 +148,8 @@ def made(folder, watched):
     watched.on = True
     try:
         for number, (variant, locale, paper) in enumerate([("pdf/ua-1", "en", "A4"), ("pdf/a-3b", "de-DE", "Letter")]):
-            study = study_of(scenario(text, notes=text) for text in NASTY[number * 6 : number * 6 + 6])
+            texts = NASTY[number * 6 : number * 6 + 6]
+            study = study_of((scenario(text, notes=text) for text in texts), FEW)
             texts = everywhere(" ".join(NASTY[4 * number : 4 * number + 4]))
             settings = Settings(
                 **{name: getattr(texts, name) for name in ("title", "organisation", "introduction", "decisions")},
