@@ -109,6 +109,22 @@ def test_locales_that_are_known(text):
     assert Settings(locale=text).locale == text
 
 
+def test_the_starters_sheet_has_every_setting_and_is_read_when_filled(tmp_path):
+    book = tmp_path / "plan.xlsx"
+    write_starter(book, SAMPLE[:1])
+    assert plan_workbook(book).settings == Settings()
+    workbook = openpyxl.load_workbook(book)
+    rows = {row[0].value: row for row in workbook["Report"].iter_rows(min_row=5)}
+    assert list(rows) == [setting.label for setting in settings().values()]
+    rows["Title"][1].value = "Plan"
+    rows["Decision"][1].value, rows["Decision"][2].value = "Go", "me"
+    rows["Decision"][3].value = dt.date(2026, 12, 12)
+    workbook.save(book)
+    study = plan_workbook(book)
+    assert study.settings == Settings(title="Plan", decisions=(Decision("Go", "me", dt.date(2026, 12, 12)),))
+    assert not any(issue.sheet == "Report" for issue in study.issues)
+
+
 # What is not
 
 
