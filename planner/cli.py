@@ -5,6 +5,7 @@ Each loads only what it needs, so that --help answers.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import sys
@@ -20,8 +21,9 @@ from planner.cli_functions import functions
 from planner.cli_load import load
 from planner.cli_sweep import sweep
 from planner.issues import PlannerError, Severity
+from planner.settings import Settings, option_of, settings
 from planner.study_json import study_as_json
-from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted
+from planner.terminal import counted, print_end, print_issues, print_results, progress
 from planner.terminal_money import print_money
 
 if TYPE_CHECKING:
@@ -85,12 +87,29 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each setting of the report, in the order of their declaration."""
+    usual = {each.name: each.default for each in dataclasses.fields(Settings)}
+    for name, setting in reversed(tuple(settings().items())):
+        said = [setting.help, f"Accepted: {setting.accepted}." if setting.example else ""]
+        said.append(f" [{usual[name]}]" if usual[name] else "")
+        command = click.option(
+            option_of(name),
+            name,
+            type=click.Choice(setting.words, case_sensitive=False) if setting.words else str,
+            multiple=setting.several,
+            help=" ".join(filter(None, said)),
+        )(command)
+    return command
+
+
 @main.command(
     epilog="""\b
 Examples:
   planner run scenarios.xlsx
   planner run scenarios.xlsx --in-place    the result sheets into the workbook itself
   planner run scenarios.xlsx -o results.xlsx --pdf report.pdf --paper letter
+  planner run scenarios.xlsx --status final --approved-by "B. Approver" --locale de-DE --pdf-variant pdf/a-3b
   planner run scenarios.xlsx --precisions fp16,fp8,q4_k_m --batches 1,16,64
   planner run scenarios.xlsx --no-pdf --json | jq .results
 """
@@ -115,8 +134,8 @@ Examples:
 @click.option(
     "--table-limit", type=click.IntRange(4, 200), default=12, show_default=True, help="Speed table, each way."
 )
-@click.option("--paper", type=click.Choice(["a4", "letter"], case_sensitive=False), default="a4", show_default=True)
-@click.option("--title", default="", help="Title of the report.")
+@click.option("--as-of", default="", help="Date of the report [now]; the same date gives the same bytes again.")
+@_report_options
 @click.option("--force", is_flag=True, help="Write over files that planner did not make.")
 @_study_options
 def run(
@@ -131,20 +150,24 @@ def run(
     precisions: str,
     batches: str,
     table_limit: int,
-    paper: str,
-    title: str,
+    as_of: str,
     force: bool,
     sheet: str,
     strict: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Evaluate a workbook; write results and a report.
 
     Results go to NAME.results.xlsx, a copy of the workbook with the result sheets in it, and the
     report to NAME.report.pdf beside it. With --in-place the workbook itself gets the sheets; all
     else in it stays as it is, and a backup is kept.
+
+    The report takes its title, names, texts, logo, status, locale and paper from the workbook's
+    sheet Report (`planner new` has one); an option wins over it.
     """
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
+    from planner.recompute import read_as_of  # noqa: PLC0415
     from planner.workbook.package import same_file  # noqa: PLC0415
     from planner.workbook.results_sheet import Functions  # noqa: PLC0415
 
@@ -165,10 +188,9 @@ def run(
         functions=Functions(functions),
         options=_options(precisions, batches, table_limit),
         sheet=sheet,
-        paper=paper,
-        title=title,
+        settings={name: value for name, value in given.items() if value},
+        made=read_as_of(as_of) if as_of else None,
         force=force,
-        command=quoted(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
     )
     with progress(job, quiet=as_json) as step:
         outcome = jobs.run(job, step)
@@ -221,7 +243,8 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
     It has headers with notes and drop-downs, an example row, and a sheet that explains the columns.
     """
-    from planner.workbook.starter import EXAMPLE, SAMPLE, write_starter  # noqa: PLC0415  --help must not load xlsxwriter
+    from planner.recompute import quoted  # noqa: PLC0415  --help must not load the model, nor xlsxwriter
+    from planner.workbook.starter import EXAMPLE, SAMPLE, write_starter  # noqa: PLC0415
 
     if workbook.suffix.lower() != ".xlsx":
         raise PlannerError(f"{workbook.name} does not end in .xlsx; a starter is an .xlsx workbook.")

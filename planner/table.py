@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from planner.plan.fill import EMPTY_LIBRARY, Library
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
+from planner.settings_sheet import ReadSettings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +43,7 @@ class ScenarioTable:
     skipped: tuple[Skipped, ...]
     issues: tuple[Issue, ...]
     library: Library = EMPTY_LIBRARY
+    settings: ReadSettings = field(default_factory=ReadSettings)
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -62,7 +64,7 @@ def read_table(grids: Iterable[Grid], sheet: str = "") -> ScenarioTable:
     if others:
         reader.say_others(others)
     table = reader.table()
-    return replace(table, issues=own.issues + table.issues)
+    return replace(table, issues=own.issues + table.issues, settings=read_settings(theirs))
 
 
 def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:

@@ -9,7 +9,8 @@ import pytest
 from planner.issues import Severity
 from planner.plan.purse import Purse, purse_of
 from planner.plan.scenario import Scenario
-from planner.plan.study import Options, study_of
+from planner.plan.study import study_of
+from planner.settings import Settings
 
 PRICED = Scenario(
     name="priced",
@@ -116,7 +117,7 @@ def test_no_currency_at_all_is_noted_once():
 
 
 def test_the_wanted_currency_decides():
-    study = study_of([priced(currency="USD")], Options(currency="EUR"))
+    study = study_of([priced(currency="USD")], settings=Settings(currency="EUR"))
     assert study.purse.code == "EUR"
     assert study.recommendation.best is study.cases[0].result
     assert not study.recommendation.by_cost

@@ -7,7 +7,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.demand_plan import DemandPlan, demand_plan
@@ -28,9 +28,10 @@ from planner.plan.variants import (
     speed_table,
 )
 from planner.plan.whatif import Fix, fixes_of
+from planner.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from planner.plan.scenario import Result, Scenario
 
@@ -90,8 +91,6 @@ class Options:
     precisions: tuple[str, ...] = DEFAULT_PRECISIONS
     batches: tuple[int, ...] = DEFAULT_BATCHES
     table_limit: int = TABLE_LIMIT
-    # The currency in which scenarios are compared; empty: the first that a row names.
-    currency: str = ""
     # The day from which plans of demand count; None: that of the run.
     today: dt.date | None = None
 
@@ -120,6 +119,33 @@ class Case:
         return self.result.scenario.name
 
 
+_T = TypeVar("_T")
+
+
+class Variants(Generic[_T]):
+    """The variants of each case in order, evaluated when first asked for: a report prints those of few among many."""
+
+    def __init__(self, cases: Sequence[Case], variants_of: Callable[[Result], _T]) -> None:
+        self._cases, self._variants_of = cases, variants_of
+        self._known: dict[int, _T] = {}
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, index: int) -> _T:
+        if index not in self._known:
+            self._known[index] = self._variants_of(self._cases[index].result)
+        return self._known[index]
+
+    @property
+    def evaluated(self) -> Mapping[int, _T]:
+        """Those that were asked for, by the place of their case."""
+        return MappingProxyType(self._known)
+
+    def __iter__(self) -> Iterator[_T]:
+        return (self[index] for index in range(len(self)))
+
+
 @dataclass(frozen=True)
 class Study:
     """Results, variants, speed table, recommendation and every issue, for sheets and report to present."""
@@ -129,6 +155,8 @@ class Study:
     issues: tuple[Issue, ...]
     source: Source = Source()
     options: Options = Options()
+    # How the report is made: for whom, in which currency and locale.
+    settings: Settings = field(default_factory=Settings)
 
     @cached_property
     def table(self) -> SpeedTable:
@@ -143,7 +171,7 @@ class Study:
     @cached_property
     def purse(self) -> Purse:
         """The currency in which costs are compared."""
-        return purse_of((case.result.scenario for case in self.cases), self.options.currency)
+        return purse_of((case.result.scenario for case in self.cases), self.settings.currency)
 
     @cached_property
     def demand(self) -> tuple[DemandPlan | None, ...]:
@@ -162,14 +190,16 @@ class Study:
         return tuple(outlook_of(case.result) for case in self.cases[:FIXES_LIMIT])
 
     @cached_property
-    def by_precision(self) -> tuple[tuple[Result | None, ...], ...]:
-        """For each case, the scenario at each of the asked precisions."""
-        return tuple(tuple(at_precision(case.result, name) for name in self.options.precisions) for case in self.cases)
+    def by_precision(self) -> Variants[tuple[Result | None, ...]]:
+        """For each case, the scenario at each of the asked precisions; evaluated when asked for."""
+        names = self.options.precisions
+        return Variants(self.cases, lambda result: tuple(at_precision(result, name) for name in names))
 
     @cached_property
-    def by_batch(self) -> tuple[tuple[Result, ...], ...]:
-        """For each case, the scenario at each of the asked batch sizes."""
-        return tuple(tuple(at_batch(case.result, size) for size in self.options.batches) for case in self.cases)
+    def by_batch(self) -> Variants[tuple[Result, ...]]:
+        """For each case, the scenario at each of the asked batch sizes; evaluated when asked for."""
+        sizes = self.options.batches
+        return Variants(self.cases, lambda result: tuple(at_batch(result, size) for size in sizes))
 
     @cached_property
     def fixes(self) -> tuple[tuple[Fix, ...], ...]:
@@ -192,6 +222,7 @@ def make_study(
     issues: Iterable[Issue] = (),
     source: Source | None = None,
     options: Options | None = None,
+    settings: Settings | None = None,
 ) -> Study:
     """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
     cases, found = [], list(issues)
@@ -199,8 +230,8 @@ def make_study(
         result = evaluate_resolved(entry.resolution)
         located = tuple(entry.origin.locate(issue) for issue in result.issues)
         cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
-    options = options or Options()
-    cases = _with_currency(cases, options.currency)
+    options, settings = options or Options(), settings or Settings()
+    cases = _with_currency(cases, settings.currency)
     found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)
@@ -211,7 +242,7 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options)
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options, settings)
 
 
 def _with_currency(cases: list[Case], wanted: str) -> list[Case]:
@@ -228,7 +259,7 @@ def _with_currency(cases: list[Case], wanted: str) -> list[Case]:
     ]
 
 
-def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:
+def study_of(scenarios: Iterable[Scenario], options: Options | None = None, settings: Settings | None = None) -> Study:
     """A study of scenarios made in Python, with no workbook behind them.
 
     Raises PlannerError, with every problem in its text, where one cannot be evaluated.
@@ -240,4 +271,4 @@ def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> S
             said = "; ".join(str(issue).rstrip(".") for issue in resolution.issues)
             raise PlannerError(f"Scenario {number} ({scenario.name or 'unnamed'}): {said}.")
         entries.append(Entry(resolution, Origin()))
-    return make_study(entries, options=options)
+    return make_study(entries, options=options, settings=settings)

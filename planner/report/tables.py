@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import fits, has_estimate
@@ -11,6 +12,7 @@ from planner.plan.recommend import Standing
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES
 from planner.report.findings import IN_WORKBOOK, FlagLine
+from planner.report.numbers import plain
 from planner.report.parts import LONGEST_IN_TABLE, Cell, Group, Head, Row, Table, cut, say, say_input, without_empty
 from planner.units import unit_of
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # A page holds about 30 rows and a row costs 8 ms, so what is longer than this stays in the workbook.
 MOST_ROWS: Final = 300
+# What is printed of more than that: nobody reads on, and each row takes its time to lay out.
+MOST_OF_MANY: Final = 100
 MOST_VARIANT_ROWS: Final = 40
 MOST_VALUES: Final = 12
 VARIANTS_ACROSS: Final = 4
@@ -72,7 +76,7 @@ def ranked(study: Study) -> list[Case]:
 
 def printed(study: Study, most: int) -> Sequence[Case]:
     """The cases that a table prints: all in the workbook's order, or the best ones, best first."""
-    return study.cases if len(study.cases) <= most else ranked(study)[:most]
+    return study.cases if len(study.cases) <= most else ranked(study)[: min(most, MOST_OF_MANY)]
 
 
 def left_out(study: Study, most: int, what: str = "scenarios", sheet: str = "Results") -> str:
@@ -80,7 +84,8 @@ def left_out(study: Study, most: int, what: str = "scenarios", sheet: str = "Res
     total = len(study.cases)
     if total <= most:
         return ""
-    return f"The {most} best of {total:,} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
+    best = min(most, MOST_OF_MANY)
+    return f"The {best} best of {plain(total)} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
 
 
 def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
@@ -99,6 +104,30 @@ def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
         rows.append(Row(tuple(cells), "best" if result is best else ""))
     heads = (Head("Scenario", text=4), *(figure_head(name) for name in names), Head("Flags", text=2))
     return without_empty(Table(heads, tuple(rows), note=left_out(study, MOST_ROWS)))
+
+
+_SPREAD_HEADS: Final = (
+    Head("All scenarios", text=4),
+    Head("Unit", text=2),
+    Head("With it"),
+    Head("Lowest"),
+    Head("Median"),
+    Head("Highest"),
+)
+
+
+def spread_table(study: Study) -> Table:
+    """The spread of each figure over all scenarios; nothing where the results table prints them all."""
+    rows: list[Row] = []
+    if len(study.cases) > MOST_ROWS:
+        for name in _RESULT_FIGURES:
+            values = [value for case in study.cases if (value := getattr(case.result, name)) is not None]
+            if values:
+                spread = (min(values), statistics.median(values), max(values))
+                head = figure_head(name)
+                texts = (head.label, head.unit, plain(len(values)), *(say(name, value) for value in spread))
+                rows.append(Row(tuple(map(Cell, texts))))
+    return Table(_SPREAD_HEADS, tuple(rows))
 
 
 def figure_head(name: str) -> Head:
@@ -128,7 +157,7 @@ def batch_tables(study: Study) -> tuple[Table, ...]:
     """Aggregate rate and requests per hour at each asked batch; the core's others are the same at every batch."""
     cases = printed(study, MOST_VARIANT_ROWS)
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
-    names = tuple(f"{size:,}" for size in study.options.batches)
+    names = tuple(plain(size) for size in study.options.batches)
     return tuple(
         _variant_table(cases, variants, part, names, (figure,))
         for figure in ("aggregate_tokens_per_sec", "requests_per_hour")
@@ -143,7 +172,7 @@ def estimate_batch_tables(study: Study) -> tuple[Table, ...]:
     if not cases:
         return ()
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
-    names = tuple(f"{size:,}" for size in study.options.batches)
+    names = tuple(plain(size) for size in study.options.batches)
     return tuple(
         _variant_table(cases, variants, part, names, (figure,))
         for figure in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")
