@@ -141,13 +141,15 @@ def _currency(label: str, value: Any) -> str:
 # What ISO 4217 gives a code that starts with X and is money: the others are metals, funds, tests and none.
 _SHARED: Final = frozenset({"XAF", "XCD", "XCG", "XOF", "XPF"})
 _CODE: Final = re.compile(r"[A-Z]{3}")
+_FEW: Final = 3
 
 
 def _meant(text: str) -> str:
     """The currency that a sign, an English name or a slip of the finger may mean; nothing where it may be several."""
     named = {name.casefold(): code for code, name in currencies().items()}
     # A sign may be shared by several currencies; the one meant most often is offered and never taken.
-    meant = next(iter(SIGNS.get(text, ())), "") or named.get(text.casefold(), "")
+    signed = SIGNS.get(text, ())
+    meant = " or ".join(signed if len(signed) <= _FEW else signed[:1]) or named.get(text.casefold(), "")
     if meant or not _CODE.fullmatch(text):
         return meant
     return next(iter(difflib.get_close_matches(text, currencies(), n=1, cutoff=_CLOSE)), "")
