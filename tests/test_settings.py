@@ -145,7 +145,7 @@ def test_the_starters_sheet_has_every_setting_and_is_read_when_filled(tmp_path):
                 ("US dollar", " (did you mean USD?)"),
                 ("EUT", " (did you mean EUR?)"),
                 ("dollars", ""),
-                ("kr", ""),
+                ("kr", " (did you mean SEK or NOK or DKK?)"),
                 ("EUR and USD", ""),
                 ("XAU", " (did you mean XAF?)"),
             )
