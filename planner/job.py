@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from planner.workbook.package import Package
 
 _MOST_NAMED: Final = 8
+# Pages are made with the warnings and the environment of the whole process changed, so by one thread at a time.
+_RENDERING: Final = threading.Lock()
 
 
 class ExitCode(IntEnum):
@@ -173,17 +176,18 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     from planner.report.render import render_report  # noqa: PLC0415
 
     try:
-        render_report(
-            study,
-            job.pdf,
-            paper=job.paper,
-            made=job.made,
-            command=job.command,
-            title=job.title,
-            attachment=outcome.written[0],
-            force=job.force,
-            progress=lambda stage: progress(f"Report: {stage}"),
-        )
+        with _RENDERING:
+            render_report(
+                study,
+                job.pdf,
+                paper=job.paper,
+                made=job.made,
+                command=job.command,
+                title=job.title,
+                attachment=outcome.written[0],
+                force=job.force,
+                progress=lambda stage: progress(f"Report: {stage}"),
+            )
     except PlannerError as error:
         # The results stand; whoever asked for both learns of the one that is missing.
         return replace(outcome, no_pdf=str(error))
