@@ -1,4 +1,4 @@
-"""The commands: run, check, new, functions, catalog, accuracy, calibrate, live.
+"""The commands: run, check, new, batch, functions, catalog, accuracy, calibrate, live.
 
 Each loads only what it needs, so that --help answers.
 """
@@ -9,22 +9,20 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from planner import __version__
 from planner.cli_accuracy import accuracy, calibrate
+from planner.cli_batch import batch
 from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
+from planner.cli_options import options_of, run_options, study_options
+from planner.command import quoted
 from planner.issues import PlannerError, Severity
-from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted, study_as_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from planner.plan.study import Options
+from planner.terminal import counted, print_end, print_issues, print_results, progress, study_as_json
 
 COULD_NOT_RUN = 2
 _EXAMPLES = """\b
@@ -33,6 +31,7 @@ Examples:
   planner run scenarios.xlsx               scenarios.results.xlsx and scenarios.report.pdf
   planner run scenarios.xlsx --no-pdf -o out.xlsx --functions plain
   planner check scenarios.xlsx             issues only, nothing written
+  planner batch scenarios/ -o out/         a folder of workbooks, and a summary of all
   planner functions call TOKENS_PER_SEC 140 3350 85%
   planner catalog devices "h100 sxm"
   planner calibrate measured.xlsx          efficiencies from your own measured rates
@@ -70,17 +69,6 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that shape a study, shared by the commands that make one."""
-    for option in (
-        click.option("--sheet", default="", help="Sheet to read; else Scenarios, else the best-fitting headers."),
-        click.option("--strict", is_flag=True, help="Exit with 1 on warnings as well."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
-    ):
-        command = option(command)
-    return command
-
-
 @main.command(
     epilog="""\b
 Examples:
@@ -95,26 +83,9 @@ Examples:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Results workbook  [NAME.results.xlsx].")
 @click.option("--in-place", is_flag=True, help="Write the result sheets into the workbook itself.")
 @click.option("--no-backup", is_flag=True, help="With --in-place: keep no NAME.backup.xlsx beside it.")
-@click.option("--recalculate", is_flag=True, help="Work out the workbook's own formulas anew first, with LibreOffice.")
 @click.option("--pdf", type=click.Path(path_type=Path), help="Report  [NAME.report.pdf].")
-@click.option("--no-pdf", is_flag=True, help="Write no report.")
-@click.option(
-    "--functions",
-    type=click.Choice(["embedded", "addin", "plain", "none"]),
-    default="embedded",
-    show_default=True,
-    help="How the result sheets calculate: carried by the workbook (Excel 365), left to an add-in, "
-    "plain arithmetic (LibreOffice, Sheets, old Excel), or values only.",
-)
-@click.option("--precisions", default="fp16,int8,int4", show_default=True, help="Precision variants.")
-@click.option("--batches", default="1,2,4,8,16,32,64,128", show_default=True, help="Batch variants.")
-@click.option(
-    "--table-limit", type=click.IntRange(4, 200), default=12, show_default=True, help="Speed table, each way."
-)
-@click.option("--paper", type=click.Choice(["a4", "letter"], case_sensitive=False), default="a4", show_default=True)
-@click.option("--title", default="", help="Title of the report.")
-@click.option("--force", is_flag=True, help="Write over files that planner did not make.")
-@_study_options
+@run_options
+@study_options
 def run(
     workbook: Path,
     output: Path | None,
@@ -159,7 +130,7 @@ def run(
         recalculate=recalculate,
         pdf=None if no_pdf else pdf or jobs.default_pdf(workbook),
         functions=Functions(functions),
-        options=_options(precisions, batches, table_limit),
+        options=options_of(precisions, batches, table_limit),
         sheet=sheet,
         paper=paper,
         title=title,
@@ -185,7 +156,7 @@ Examples:
 """
 )
 @click.argument("workbook", type=click.Path(path_type=Path))
-@_study_options
+@study_options
 def check(workbook: Path, sheet: str, strict: bool, as_json: bool) -> None:
     """List every issue of a workbook; write nothing."""
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
@@ -226,6 +197,7 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
     click.echo(f"Wrote {workbook}. Fill it in, then: planner run {quoted([str(workbook)])}")
 
 
+main.add_command(batch)
 main.add_command(functions)
 main.add_command(catalog)
 main.add_command(accuracy)
@@ -258,14 +230,3 @@ def live(what: str, sheet: str) -> None:
     if path:
         click.echo(f"Wrote {path}")
     raise SystemExit(1 if study.skipped or study.count(Severity.ERROR) else 0)
-
-
-def _options(precisions: str, batches: str, table_limit: int) -> Options:
-    from planner.plan.study import Options  # noqa: PLC0415  --help must not load the model
-    from planner.plan.variants import read_batches, read_precisions  # noqa: PLC0415
-
-    return Options(
-        read_precisions(name for name in precisions.split(",") if name.strip()),
-        read_batches(size for size in batches.split(",") if size.strip()),
-        table_limit,
-    )

@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import shlex
-import subprocess
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -207,15 +205,10 @@ def _basis_of(best: Result, *, by_estimate: bool) -> str:
     return f"One stream: {rate} tok/s (estimate, {ends}); upper bound {core}.{ranked}"
 
 
-def quoted(words: list[str]) -> str:
-    """Words as this system's command line takes them."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
-
-
-def cut(name: str) -> str:
+def cut(name: str, most: int = _LONGEST_NAME) -> str:
     """A name as the terminal shows it: of a readable length, without characters that turn a line round."""
     plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
-    return plain if len(plain) <= _LONGEST_NAME else plain[: _LONGEST_NAME - 1] + "…"
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 def counted(number: int, noun: str) -> str:

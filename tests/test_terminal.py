@@ -11,10 +11,11 @@ import sys
 import openpyxl
 import pytest
 
+from planner.command import quoted
 from planner.job import Outcome
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, study_of
-from planner.terminal import cut, print_end, print_issues, print_results, quoted, study_as_json
+from planner.terminal import cut, print_end, print_issues, print_results, study_as_json
 
 
 def test_a_name_is_cut_and_turns_no_line_round():

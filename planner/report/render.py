@@ -68,9 +68,7 @@ def render_report(
     """
     path = Path(path)
     refuse_target(path, ".pdf", is_our_pdf, force=force)
-    size = PAPERS.get(paper.strip().casefold())
-    if size is None:
-        raise PlannerError(f"Paper is '{paper}'; expected {' or '.join(PAPERS.values())}.")
+    size = paper_size(paper)
     weasyprint = load_weasyprint()
     now = _as_utc(made or dt.datetime.now(dt.UTC))
     attached = _attachments(weasyprint, attachment, now)
@@ -78,16 +76,51 @@ def render_report(
     progress("texts")
     html = to_html(report_of(study, about), size)
     progress("pages")
-    with _without_gc(), _glyphs_missed(), _dated(now):
-        document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
-        data = document.write_pdf(attachments=attached, pdf_tags=True)
+    data = _pages(weasyprint, html, now, attached)
     progress("file")
+    _put(path, data)
+
+
+def render_pages(
+    template: str, path: Path, *, paper: str, made: dt.datetime, force: bool = False, **values: object
+) -> None:
+    """Write the pages of another template than the report's to a PDF file, in the report's style.
+
+    Raises PdfUnavailableError and PlannerError as :func:`render_report` does.
+    """
+    refuse_target(path, ".pdf", is_our_pdf, force=force)
+    weasyprint = load_weasyprint()
+    values |= {"program": _program(), "engine": f"WeasyPrint {weasyprint.__version__}"}
+    _put(path, _pages(weasyprint, _filled(template, paper_size(paper), **values), _as_utc(made), []))
+
+
+def paper_size(paper: str) -> str:
+    """A paper's name as pages take it. Raises PlannerError for another than A4 and Letter."""
+    size = PAPERS.get(paper.strip().casefold())
+    if size is None:
+        raise PlannerError(f"Paper is '{paper}'; expected {' or '.join(PAPERS.values())}.")
+    return size
+
+
+def _pages(weasyprint: Any, html: str, made: dt.datetime, attached: list[Any]) -> bytes:
+    with _without_gc(), _glyphs_missed(), _dated(made):
+        document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
+        data: bytes = document.write_pdf(attachments=attached, pdf_tags=True)
+    return data
+
+
+def _put(path: Path, data: bytes) -> None:
     with replacing(path) as new:
         new.temporary.write_bytes(data.rstrip(b"\n") + b"\n" + PDF_MARK)
 
 
 def to_html(report: Report, paper: str = "A4") -> str:
     """The report as one HTML page, with its charts drawn and its style within."""
+    return _filled(TEMPLATE, paper, report=report, legend=LEGEND, charts=_charts(report))
+
+
+def _filled(template: str, paper: str, **values: object) -> str:
+    """A template filled in, with the style within."""
     # Loaded here, so that importing planner does not load it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
@@ -99,14 +132,7 @@ def to_html(report: Report, paper: str = "A4") -> str:
         lstrip_blocks=True,
     )
     environment.filters["whole_units"] = _whole_units
-    return environment.get_template(TEMPLATE).render(
-        report=report,
-        paper=paper,
-        style=STYLE,
-        font_url=FONT_URL,
-        legend=LEGEND,
-        charts=_charts(report),
-    )
+    return environment.get_template(template).render(paper=paper, style=STYLE, font_url=FONT_URL, **values)
 
 
 def _whole_units(text: str) -> str:
