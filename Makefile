@@ -9,10 +9,10 @@ PANGO := libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0
 CORE := planner/units.py,planner/quantities.py,planner/catalog/*,planner/model_files/*,planner/issues.py,planner/columns.py,planner/rules.py,planner/currencies.py,planner/formulas/*,planner/plan/*,planner/translate.py,planner/guards.py,planner/functions.py,planner/for_excel.py,planner/headers.py,planner/cells.py,planner/library_*.py,planner/table.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz properties corpora accuracy pango clean
+.PHONY: help demo test check bench bench-batch fuzz properties corpora accuracy pango clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/.installed pango ## set everything up and run the sample workbook: results and report in workbooks/
 	$(BIN)/planner run workbooks/scenarios.xlsx
@@ -29,6 +29,9 @@ check: $(VENV)/.checked ## lint, types, floors, and coverage of the core (after 
 
 bench: $(VENV)/.tested ## speed, as ratios against stated limits
 	$(BIN)/python tests/benchmarks/bench.py
+
+bench-batch: $(VENV)/.tested ## a folder of COUNT workbooks (200): 1 and 2 jobs, killed and resumed; takes minutes
+	$(BIN)/python tests/benchmarks/bench_batch.py $(COUNT)
 
 fuzz: $(VENV)/.tested ## break workbooks by the thousand: each must give results, issues or one refusal
 	$(BIN)/python tests/fuzz/fuzz.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from planner.batch.run import run_batch
     from planner.issues import Issue, PlannerError, Severity
     from planner.job import plan_workbook, write_results
     from planner.plan.bulk import evaluate_columns, evaluate_many
@@ -45,6 +46,7 @@ _HOMES = {
     "plan_workbook": "planner.job",
     "read_scenarios": "planner.workbook.read",
     "render_report": "planner.report.render",
+    "run_batch": "planner.batch.run",
     "study_of": "planner.plan.study",
     "sweep": "planner.plan.sweep",
     "write_results": "planner.job",
@@ -68,6 +70,7 @@ __all__ = [
     "plan_workbook",
     "read_scenarios",
     "render_report",
+    "run_batch",
     "study_of",
     "sweep",
     "write_results",

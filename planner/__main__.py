@@ -2,4 +2,6 @@
 
 from planner.cli import main
 
-main()
+# Worker processes import this module anew.
+if __name__ == "__main__":
+    main()

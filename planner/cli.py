@@ -1,35 +1,31 @@
-"""The commands: run, check, new, functions, catalog, accuracy, calibrate, load, sweep, live.
+"""The commands: run, check, new, batch, sweep, functions, catalog, accuracy, calibrate, load, live.
 
 Each loads only what it needs, so that --help answers.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from planner import __version__
 from planner.cli_accuracy import accuracy, calibrate
+from planner.cli_batch import batch
 from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
+from planner.cli_options import options_of, run_options, study_options
 from planner.cli_sweep import sweep
+from planner.command import quoted
 from planner.issues import PlannerError, Severity
-from planner.settings import Settings, option_of, settings
 from planner.study_json import study_as_json
 from planner.terminal import counted, print_end, print_issues, print_results, progress
 from planner.terminal_money import print_money
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from planner.plan.study import Options
 
 COULD_NOT_RUN = 2
 _EXAMPLES = """\b
@@ -38,6 +34,7 @@ Examples:
   planner run scenarios.xlsx               scenarios.results.xlsx and scenarios.report.pdf
   planner run scenarios.xlsx --no-pdf -o out.xlsx --functions plain
   planner check scenarios.xlsx             issues only, nothing written
+  planner batch scenarios/ -o out/         a folder of workbooks, and a summary of all
   planner functions call TOKENS_PER_SEC 140 3350 85%
   planner catalog devices "h100 sxm"
   planner calibrate measured.xlsx          efficiencies from your own measured rates
@@ -76,33 +73,6 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that shape a study, shared by the commands that make one."""
-    for option in (
-        click.option("--sheet", default="", help="Sheet to read; else Scenarios, else the best-fitting headers."),
-        click.option("--strict", is_flag=True, help="Exit with 1 on warnings as well."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
-    ):
-        command = option(command)
-    return command
-
-
-def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each setting of the report, in the order of their declaration."""
-    usual = {each.name: each.default for each in dataclasses.fields(Settings)}
-    for name, setting in reversed(tuple(settings().items())):
-        said = [setting.help, f"Accepted: {setting.accepted}." if setting.example else ""]
-        said.append(f" [{usual[name]}]" if usual[name] else "")
-        command = click.option(
-            option_of(name),
-            name,
-            type=click.Choice(setting.words, case_sensitive=False) if setting.words else str,
-            multiple=setting.several,
-            help=" ".join(filter(None, said)),
-        )(command)
-    return command
-
-
 @main.command(
     epilog="""\b
 Examples:
@@ -118,26 +88,9 @@ Examples:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Results workbook  [NAME.results.xlsx].")
 @click.option("--in-place", is_flag=True, help="Write the result sheets into the workbook itself.")
 @click.option("--no-backup", is_flag=True, help="With --in-place: keep no NAME.backup.xlsx beside it.")
-@click.option("--recalculate", is_flag=True, help="Work out the workbook's own formulas anew first, with LibreOffice.")
 @click.option("--pdf", type=click.Path(path_type=Path), help="Report  [NAME.report.pdf].")
-@click.option("--no-pdf", is_flag=True, help="Write no report.")
-@click.option(
-    "--functions",
-    type=click.Choice(["embedded", "addin", "plain", "none"]),
-    default="embedded",
-    show_default=True,
-    help="How the result sheets calculate: carried by the workbook (Excel 365), left to an add-in, "
-    "plain arithmetic (LibreOffice, Sheets, old Excel), or values only.",
-)
-@click.option("--precisions", default="fp16,int8,int4", show_default=True, help="Precision variants.")
-@click.option("--batches", default="1,2,4,8,16,32,64,128", show_default=True, help="Batch variants.")
-@click.option(
-    "--table-limit", type=click.IntRange(4, 200), default=12, show_default=True, help="Speed table, each way."
-)
-@click.option("--as-of", default="", help="Date of the report [now]; the same date gives the same bytes again.")
-@_report_options
-@click.option("--force", is_flag=True, help="Write over files that planner did not make.")
-@_study_options
+@run_options
+@study_options
 def run(
     workbook: Path,
     output: Path | None,
@@ -186,7 +139,7 @@ def run(
         recalculate=recalculate,
         pdf=None if no_pdf else pdf or jobs.default_pdf(workbook),
         functions=Functions(functions),
-        options=_options(precisions, batches, table_limit),
+        options=options_of(precisions, batches, table_limit),
         sheet=sheet,
         settings={name: value for name, value in given.items() if value},
         made=read_as_of(as_of) if as_of else None,
@@ -212,7 +165,7 @@ Examples:
 """
 )
 @click.argument("workbook", type=click.Path(path_type=Path))
-@_study_options
+@study_options
 def check(workbook: Path, sheet: str, strict: bool, as_json: bool) -> None:
     """List every issue of a workbook; write nothing."""
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
@@ -243,7 +196,6 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
     It has headers with notes and drop-downs, an example row, and a sheet that explains the columns.
     """
-    from planner.recompute import quoted  # noqa: PLC0415  --help must not load the model, nor xlsxwriter
     from planner.workbook.starter import EXAMPLE, SAMPLE, write_starter  # noqa: PLC0415
 
     if workbook.suffix.lower() != ".xlsx":
@@ -254,6 +206,7 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
     click.echo(f"Wrote {workbook}. Fill it in, then: planner run {quoted([str(workbook)])}")
 
 
+main.add_command(batch)
 main.add_command(functions)
 main.add_command(catalog)
 main.add_command(accuracy)
@@ -288,14 +241,3 @@ def live(what: str, sheet: str) -> None:
     if path:
         click.echo(f"Wrote {path}")
     raise SystemExit(1 if study.skipped or study.count(Severity.ERROR) else 0)
-
-
-def _options(precisions: str, batches: str, table_limit: int) -> Options:
-    from planner.plan.study import Options  # noqa: PLC0415  --help must not load the model
-    from planner.plan.variants import read_batches, read_precisions  # noqa: PLC0415
-
-    return Options(
-        read_precisions(name for name in precisions.split(",") if name.strip()),
-        read_batches(size for size in batches.split(",") if size.strip()),
-        table_limit,
-    )

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 # File systems take names of 255 bytes, and the temporary one is longer than the path's own.
 _LONGEST_STEM: Final = 40
-_TEMPORARY: Final = ".planner-tmp"
+TEMPORARY: Final = ".planner-tmp"
 # A temporary file that a killed run left behind; a younger one may belong to a run that goes on.
 _STALE_AFTER_S: Final = 24 * 3600.0
 # How long a file that another program holds open is waited for.
@@ -47,7 +48,7 @@ def replacing(path: Path, *, beside: bool = False) -> Iterator[Replacement]:
         raise PlannerError(f"Cannot write {path}: it is write-protected.")
     _remove_stale(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:_LONGEST_STEM]}.", suffix=_TEMPORARY, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=temporary_start(path), suffix=TEMPORARY, dir=path.parent)
     except OSError as error:
         raise PlannerError(f"Cannot write into {path.parent}: {error.strerror or error}.") from error
     os.close(handle)
@@ -72,6 +73,15 @@ def replacing(path: Path, *, beside: bool = False) -> Iterator[Replacement]:
         raise PlannerError(f"Cannot write {path}: {said}.") from error
     finally:
         new.temporary.unlink(missing_ok=True)
+
+
+def temporary_start(path: Path) -> str:
+    """How the names of a path's temporary files begin.
+
+    >>> temporary_start(Path("plan.results.xlsx"))
+    '.plan.results.'
+    """
+    return f".{path.stem[:_LONGEST_STEM]}."
 
 
 def beside_name(path: Path) -> Path:
@@ -136,7 +146,7 @@ def _remove_stale(path: Path) -> None:
     """Remove what a run that was killed a day ago or more left behind."""
     with contextlib.suppress(OSError):
         for left in path.parent.iterdir():
-            ours = left.name.startswith(f".{path.stem[:_LONGEST_STEM]}.") and left.suffix == _TEMPORARY
+            ours = left.name.startswith(temporary_start(path)) and left.suffix == TEMPORARY
             if ours and time.time() - left.stat().st_mtime > _STALE_AFTER_S:
                 left.unlink()
 
@@ -148,9 +158,14 @@ def _keep_owner(path: Path, temporary: Path) -> None:
         os.chown(temporary, was.st_uid, was.st_gid)
 
 
+# It is seen only by setting it, which two threads at once would leave wrong.
+_UMASK: Final = threading.Lock()
+
+
 def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
+    with _UMASK:
+        current = os.umask(0)
+        os.umask(current)
     return current
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import threading
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from planner.workbook.package import Package
 
 _MOST_NAMED: Final = 8
+# Pages are made with the warnings and the environment of the whole process changed, so by one thread at a time.
+_RENDERING: Final = threading.Lock()
 
 
 class ExitCode(IntEnum):
@@ -56,6 +59,8 @@ class Job:
     # Settings of the report that win over those of the workbook's own sheet.
     settings: Mapping[str, Any] = field(default_factory=dict)
     made: dt.datetime | None = None
+    # What makes the report again, where that is not a run of these very files.
+    command: str = ""
     force: bool = False
     # Keep a copy of a workbook before it is written in place.
     backup: bool = True
@@ -183,15 +188,16 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     from planner.report.render import render_report  # noqa: PLC0415
 
     try:
-        render_report(
-            study,
-            job.pdf,
-            made=made,
-            command=_command(job, job.pdf, made),
-            attachment=outcome.written[0],
-            force=job.force,
-            progress=lambda stage: progress(f"Report: {stage}"),
-        )
+        with _RENDERING:
+            render_report(
+                study,
+                job.pdf,
+                made=made,
+                command=job.command or _command(job, job.pdf, made),
+                attachment=outcome.written[0],
+                force=job.force,
+                progress=lambda stage: progress(f"Report: {stage}"),
+            )
     except PlannerError as error:
         # The results stand; whoever asked for both learns of the one that is missing.
         return replace(outcome, no_pdf=str(error))

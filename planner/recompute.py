@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import shlex
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
+from planner.command import quoted
 from planner.issues import PlannerError
 from planner.plan.study import Options
 from planner.settings import Decision, option_of, settings
@@ -15,11 +13,6 @@ from planner.settings import Decision, option_of, settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-
-def quoted(words: list[str]) -> str:
-    """Words as this system's command line takes them."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def command_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from planner import __version__
+from planner.command import version
 from planner.files import refuse_target, replacing
 from planner.issues import PlannerError
 from planner.plan.bulk_columns import Words
@@ -165,7 +165,7 @@ def _write_parquet(path: Path, swept: Swept, progress: Callable[[int], None]) ->
             pa.field(name, kind(name, first[name]), metadata={"header": sweep_header(name, sweep.currency)})
             for name in sweep.columns
         ],
-        metadata={_PARQUET_MARK.decode(): __version__, "currency": sweep.currency},
+        metadata={_PARQUET_MARK.decode(): version(), "currency": sweep.currency},
     )
     with replacing(path) as new, parquet.ParquetWriter(new.temporary, schema, compression="zstd") as out:
         for done, columns in _counted(swept):

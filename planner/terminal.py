@@ -231,10 +231,10 @@ def _basis_of(best: Result, *, by_estimate: bool) -> str:
     return f"One stream: {rate} tok/s (estimate, {ends}); upper bound {core}.{ranked}"
 
 
-def cut(name: str) -> str:
+def cut(name: str, most: int = _LONGEST_NAME) -> str:
     """A name as the terminal shows it: of a readable length, without characters that turn a line round."""
     plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
-    return plain if len(plain) <= _LONGEST_NAME else plain[: _LONGEST_NAME - 1] + "…"
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 def counted(number: int, noun: str) -> str:

@@ -38,6 +38,19 @@ def test_the_sweep_is_what_planner_prints(tmp_path, monkeypatch):
     assert [line.rstrip() for line in out.splitlines()[: len(block.splitlines())]] == block.splitlines()
 
 
+def test_the_batch_is_what_planner_prints(sample, tmp_path, monkeypatch):
+    (tmp_path / "plans" / "berlin").mkdir(parents=True)
+    for name in ("chat.xlsx", "berlin/search.xlsx"):
+        shutil.copy(sample, tmp_path / "plans" / name)
+    (tmp_path / "plans" / "notes.xlsx").write_text("Scenario,Weights\n")
+    (tmp_path / "plans" / "~$chat.xlsx").touch()
+    monkeypatch.chdir(tmp_path)
+    out = CliRunner().invoke(main, ["batch", "plans/", "-o", "out/", "--no-pdf", "-j", "1"]).stdout
+    block = re.search(r"\$ planner batch plans/ -o out/ --no-pdf\n(.*?)\n```", TEXT, re.DOTALL)[1]
+    time = r"\d+\.\d s\.$"
+    assert re.sub(time, "", out.strip(), flags=re.MULTILINE) == re.sub(time, "", block, flags=re.MULTILINE)
+
+
 def test_the_python_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("weasyprint", exc_type=ImportError)
     shutil.copytree(folder("workbooks"), tmp_path / "workbooks")

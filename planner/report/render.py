@@ -70,6 +70,23 @@ def render_report(
         html, variant=settled.pdf_variant, made=now, attachments=attachments, logo=logo.png if logo else None
     )
     progress("file")
+    _put(path, data)
+
+
+def render_pages(
+    template: str, path: Path, *, settings: Settings, made: dt.datetime, force: bool = False, **values: object
+) -> None:
+    """Write the pages of another template than the report's to a PDF file, in the report's style.
+
+    Raises PdfUnavailableError and PlannerError as :func:`render_report` does.
+    """
+    refuse_target(path, ".pdf", is_our_pdf, force=force)
+    engine = f"WeasyPrint {load_weasyprint().__version__}"
+    html = _filled(template, paper=settings.paper, program=_program(), engine=engine, **values)
+    _put(path, make_pdf(html, variant=settings.pdf_variant, made=_as_utc(made), attachments=[], logo=None))
+
+
+def _put(path: Path, data: bytes) -> None:
     with replacing(path) as new:
         new.temporary.write_bytes(data)
 
@@ -85,6 +102,11 @@ def _logo(settings: Settings) -> Logo | None:
 
 def to_html(report: Report) -> str:
     """The report as one HTML page, with its charts drawn and its style within."""
+    return _filled(TEMPLATE, report=report, legend=LEGEND, charts=_charts(report))
+
+
+def _filled(template: str, **values: object) -> str:
+    """A template filled in, with the style within."""
     # Loaded here, so that importing planner does not load it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
@@ -97,14 +119,7 @@ def to_html(report: Report) -> str:
     )
     environment.filters["whole_units"] = _whole_units
     environment.filters["whole_words"] = _whole_words
-    return environment.get_template(TEMPLATE).render(
-        report=report,
-        style=STYLE,
-        font_url=FONT_URL,
-        logo_url=LOGO_URL,
-        legend=LEGEND,
-        charts=_charts(report),
-    )
+    return environment.get_template(template).render(style=STYLE, font_url=FONT_URL, logo_url=LOGO_URL, **values)
 
 
 def _whole_units(text: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import logging
 import re
+import threading
 import warnings
 from bisect import bisect_right
 from dataclasses import dataclass, replace
@@ -39,6 +40,9 @@ _MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 # Cells under merges; areas that overlap, as no program writes them, could make it billions.
 _MOST_SPREAD: Final = 1_000_000
+
+# Warnings are caught for the whole process, so by one thread at a time.
+_QUIETLY: Final = threading.Lock()
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +86,7 @@ class ReadWorkbook:
         data, merges = slim(self.values, wanted)
         marked = {self.package.sheets[index].name for index, _ in marks(self.package)}
         try:
-            with warnings.catch_warnings():
+            with _QUIETLY, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
         except Exception as error:  # openpyxl raises many kinds on damaged files; the user needs the file's name.
