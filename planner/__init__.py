@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     from planner.plan.scenario import Result, Scenario
     from planner.plan.study import Options, Study, study_of
     from planner.report.render import render_report
+    from planner.settings import Decision, Settings
     from planner.workbook.read import read_scenarios
     from planner.workbook.results_sheet import Functions
 
 _HOMES = {
+    "Decision": "planner.settings",
     "Functions": "planner.workbook.results_sheet",
     "Issue": "planner.issues",
     "Options": "planner.plan.study",
     "PlannerError": "planner.issues",
     "Result": "planner.plan.scenario",
     "Scenario": "planner.plan.scenario",
+    "Settings": "planner.settings",
     "Severity": "planner.issues",
     "Study": "planner.plan.study",
     "evaluate": "planner.plan.evaluate",
@@ -46,12 +49,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Decision",
     "Functions",
     "Issue",
     "Options",
     "PlannerError",
     "Result",
     "Scenario",
+    "Settings",
     "Severity",
     "Study",
     "__version__",

@@ -19,7 +19,8 @@ from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
 from planner.issues import PlannerError, Severity
-from planner.terminal import counted, print_end, print_issues, print_results, progress, quoted, study_as_json
+from planner.settings import option_of, settings
+from planner.terminal import counted, print_end, print_issues, print_results, progress, study_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +82,19 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each setting of the report, in the order of their declaration."""
+    for name, setting in reversed(tuple(settings().items())):
+        command = click.option(
+            option_of(name),
+            name,
+            type=click.Choice(setting.words, case_sensitive=False) if setting.words else str,
+            multiple=setting.several,
+            help=f"{setting.help} Accepted: {setting.accepted}." if setting.example else setting.help,
+        )(command)
+    return command
+
+
 @main.command(
     epilog="""\b
 Examples:
@@ -111,8 +125,8 @@ Examples:
 @click.option(
     "--table-limit", type=click.IntRange(4, 200), default=12, show_default=True, help="Speed table, each way."
 )
-@click.option("--paper", type=click.Choice(["a4", "letter"], case_sensitive=False), default="a4", show_default=True)
-@click.option("--title", default="", help="Title of the report.")
+@click.option("--as-of", default="", help="Date of the report [now]; the same date gives the same bytes again.")
+@_report_options
 @click.option("--force", is_flag=True, help="Write over files that planner did not make.")
 @_study_options
 def run(
@@ -127,12 +141,12 @@ def run(
     precisions: str,
     batches: str,
     table_limit: int,
-    paper: str,
-    title: str,
+    as_of: str,
     force: bool,
     sheet: str,
     strict: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Evaluate a workbook; write results and a report.
 
@@ -141,6 +155,7 @@ def run(
     else in it stays as it is, and a backup is kept.
     """
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
+    from planner.recompute import read_as_of  # noqa: PLC0415
     from planner.workbook.package import same_file  # noqa: PLC0415
     from planner.workbook.results_sheet import Functions  # noqa: PLC0415
 
@@ -161,10 +176,9 @@ def run(
         functions=Functions(functions),
         options=_options(precisions, batches, table_limit),
         sheet=sheet,
-        paper=paper,
-        title=title,
+        settings={name: value for name, value in given.items() if value},
+        made=read_as_of(as_of) if as_of else None,
         force=force,
-        command=quoted(["planner", *sys.argv[1:]]) if len(sys.argv) > 1 else f"planner run {workbook.name}",
     )
     with progress(job, quiet=as_json) as step:
         outcome = jobs.run(job, step)
@@ -216,7 +230,8 @@ def new(workbook: Path, sample: bool, force: bool) -> None:
 
     It has headers with notes and drop-downs, an example row, and a sheet that explains the columns.
     """
-    from planner.workbook.starter import EXAMPLE, SAMPLE, write_starter  # noqa: PLC0415  --help must not load xlsxwriter
+    from planner.recompute import quoted  # noqa: PLC0415  --help must not load the model, nor xlsxwriter
+    from planner.workbook.starter import EXAMPLE, SAMPLE, write_starter  # noqa: PLC0415
 
     if workbook.suffix.lower() != ".xlsx":
         raise PlannerError(f"{workbook.name} does not end in .xlsx; a starter is an .xlsx workbook.")

@@ -172,8 +172,10 @@ def back_up(path: Path) -> Path:
     return kept
 
 
-# Behind the last line of every report: by it planner knows a PDF that it may write over.
+# A line near the end of every report: by it planner knows a PDF that it may write over.
 PDF_MARK: Final = b"%planner report\n"
+# What may stand behind that line: where the file's table of objects is.
+_PDF_END: Final = 1024
 
 
 def refuse_target(path: Path, suffix: str, ours: Callable[[bytes], bool], *, force: bool) -> None:
@@ -195,4 +197,4 @@ def refuse_target(path: Path, suffix: str, ours: Callable[[bytes], bool], *, for
 
 def is_our_pdf(data: bytes) -> bool:
     """Whether a PDF is a report of planner's."""
-    return data.endswith(PDF_MARK)
+    return PDF_MARK in data[-_PDF_END:]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import Text
 from planner.files import back_up, is_our_pdf, lock_files, refuse_target, replacing
@@ -15,6 +16,8 @@ from planner.issues import Issue, PlannerError, Severity
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS
 from planner.plan.study import Options, Study, make_study
+from planner.recompute import command_of
+from planner.settings_sheet import complete
 from planner.workbook.merge import Copy, copy_at, is_our_copy, merge, refuse_unmergeable
 from planner.workbook.package import open_package, package_of, same_file
 from planner.workbook.read import ReadWorkbook, read_workbook
@@ -25,7 +28,6 @@ from planner.workbook.sheets import SHEET_NAMES, renamed_sheets, result_sheets, 
 from planner.workbook.write import is_our_workbook, workbook_bytes, write_workbook
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Mapping, Sequence
 
     from planner.workbook.layout import Sheet
@@ -51,9 +53,8 @@ class Job:
     functions: Functions = Functions.EMBEDDED
     options: Options = field(default_factory=Options)
     sheet: str = ""
-    paper: str = "A4"
-    title: str = ""
-    command: str = ""
+    # Settings of the report that win over those of the workbook's own sheet.
+    settings: Mapping[str, Any] = field(default_factory=dict)
     made: dt.datetime | None = None
     force: bool = False
     # Keep a copy of a workbook before it is written in place.
@@ -106,13 +107,19 @@ def plan_workbook(source: Path | str, options: Options | None = None, sheet: str
 
     Raises PlannerError where the workbook cannot be read or no sheet holds scenarios.
     """
-    return _study(read_workbook(source), options or Options(), sheet)
+    return _study(read_workbook(source), options or Options(), sheet, {})
 
 
-def _study(workbook: ReadWorkbook, options: Options, sheet: str) -> Study:
+def _study(workbook: ReadWorkbook, options: Options, sheet: str, over: Mapping[str, Any]) -> Study:
     table = workbook.table(sheet)
+    settled, said = complete(table.settings, workbook.path.parent, over)
     return make_study(
-        table.entries, skipped=table.skipped, issues=table.issues, source=workbook.source(table), options=options
+        table.entries,
+        skipped=table.skipped,
+        issues=(*said, *table.issues),
+        source=workbook.source(table),
+        options=options,
+        settings=settled,
     )
 
 
@@ -154,6 +161,8 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     that cannot be made for want of a system library leaves the results standing.
     """
     edited = _refuse_overwriting(job)
+    # One moment for the whole run, so that the command on the report makes the same one again.
+    made = job.made or dt.datetime.now(dt.UTC).replace(microsecond=0)
     progress(f"Reading {job.source.name}")
     workbook = read_workbook(job.source)
     refuse_unmergeable(workbook.package)
@@ -161,7 +170,7 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
         progress("Recalculating with LibreOffice")
         workbook = replace(workbook, values=recalculated(workbook.package))
     progress("Evaluating scenarios")
-    study = _study(workbook, job.options, job.sheet)
+    study = _study(workbook, job.options, job.sheet, job.settings)
     functions, taken = _functions(job.functions, workbook)
     names = sheet_names(workbook.sheet_names, workbook.ours)
     notes = (*_static(study, functions), *taken, *renamed_sheets(names, workbook.sheet_names))
@@ -176,10 +185,8 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
         render_report(
             study,
             job.pdf,
-            paper=job.paper,
-            made=job.made,
-            command=job.command,
-            title=job.title,
+            made=made,
+            command=_command(job, job.pdf, made),
             attachment=outcome.written[0],
             force=job.force,
             progress=lambda stage: progress(f"Report: {stage}"),
@@ -188,6 +195,22 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
         # The results stand; whoever asked for both learns of the one that is missing.
         return replace(outcome, no_pdf=str(error))
     return replace(outcome, written=(*outcome.written, job.pdf))
+
+
+def _command(job: Job, pdf: Path, made: dt.datetime) -> str:
+    """The command that makes the report again."""
+    further = []
+    if job.in_place:
+        further.append("--in-place")
+    elif job.output != default_output(job.source):
+        further += ["--output", str(job.output)]
+    if job.functions is not Functions.EMBEDDED:
+        further += ["--functions", str(job.functions)]
+    if job.sheet:
+        further += ["--sheet", job.sheet]
+    if job.recalculate:
+        further.append("--recalculate")
+    return command_of(job.source, pdf, made, options=job.options, given=job.settings, further=further)
 
 
 def _refuse_overwriting(job: Job) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from planner.library_sheets import library_header, read_library
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
+from planner.settings_sheet import ReadSettings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +42,7 @@ class ScenarioTable:
     entries: tuple[Entry, ...]
     skipped: tuple[Skipped, ...]
     issues: tuple[Issue, ...]
+    settings: ReadSettings = field(default_factory=ReadSettings)
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -61,7 +63,7 @@ def read_table(grids: Iterable[Grid], sheet: str = "") -> ScenarioTable:
     if others:
         reader.say_others(others)
     table = reader.table()
-    return replace(table, issues=own.issues + table.issues)
+    return replace(table, issues=own.issues + table.issues, settings=read_settings(theirs))
 
 
 def _choose(grids: list[Grid], sheet: str) -> tuple[Grid, Header, list[str]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import shlex
-import subprocess
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -205,11 +203,6 @@ def _basis_of(best: Result, *, by_estimate: bool) -> str:
     ends = span(best.low_tokens_per_sec or 0.0, best.high_tokens_per_sec or 0.0, "-")
     ranked = "" if by_estimate else " Ranked by the upper bounds, since not all scenarios have an estimate."
     return f"One stream: {rate} tok/s (estimate, {ends}); upper bound {core}.{ranked}"
-
-
-def quoted(words: list[str]) -> str:
-    """Words as this system's command line takes them."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def cut(name: str) -> str:

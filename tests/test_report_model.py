@@ -31,6 +31,7 @@ from planner.report.parts import (
 )
 from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, ranked
 from planner.report.worked import expression, worked
+from planner.settings import Settings
 
 MADE = dt.datetime(2026, 11, 29, 9, 0, tzinfo=dt.UTC)
 
@@ -50,8 +51,8 @@ def scenario(name="worked example", **changes):
     return Scenario(name=name, **(WORKED | changes))
 
 
-def report(study, **about) -> Report:
-    return report_of(study, About(MADE, **about))
+def report(study, title="", **about) -> Report:
+    return report_of(study, About(MADE, Settings(title=title), **about))
 
 
 def texts_of(table: Table) -> list[list[str]]:
@@ -237,9 +238,10 @@ def test_one_stream_is_not_called_together():
 
 def test_long_titles_take_smaller_letters_and_are_never_cut_silently():
     assert [report(study_of([]), title="t" * n).title_size for n in (20, 120, 300)] == ["", "long", "longest"]
-    said = report(study_of([]), title="t" * 500)
+    # Wide letters take the room of two.
+    said = report(study_of([]), title="計" * 300)
     assert said.title.endswith("…")
-    assert dict(said.provenance)["Title in full"] == "t" * 500
+    assert dict(said.provenance)["Title in full"] == "計" * 300
 
 
 # Tables
@@ -562,10 +564,10 @@ def test_wide_tables_take_smaller_letters_and_fill_the_width():
 def test_the_stamp_names_input_hash_and_version(seven):
     study = Study(seven.cases, (), seven.issues, Source("plan.xlsx", "5a2b225d0caeb3f55b73", "Scenarios"))
     said = report(study, program="planner 1.2.3", command="planner run plan.xlsx")
-    assert said.stamp.startswith("Input plan.xlsx · SHA-256 5a2b225d0caeb3f5… · planner 1.2.3 · 2026-11-29")
+    assert said.stamp.startswith("Input plan.xlsx · SHA-256 5a2b225d0cae… · planner 1.2.3 · 2026-11-29")
     facts = dict(said.provenance)
     assert facts["SHA-256 of the input"] == "5a2b225d0caeb3f55b73"
-    assert facts["Command"] == "planner run plan.xlsx"
+    assert facts["Recompute"] == "planner run plan.xlsx"
     assert facts["Made"] == "2026-11-29 09:00 UTC"
 
 

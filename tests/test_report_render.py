@@ -19,10 +19,11 @@ from planner.files import PDF_MARK
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, Skipped, Source, Study, study_of
-from planner.report import render
+from planner.report import pdf, render
 from planner.report.model import About, report_of
 from planner.report.parts import say
 from planner.report.render import PdfUnavailableError, render_report
+from planner.settings import Settings
 
 MADE = dt.datetime(2026, 11, 29, 9, 0, tzinfo=dt.UTC)
 WORKED = {
@@ -282,9 +283,13 @@ def test_page_counts(worked, forty):
     assert 17 <= len(pypdf.PdfReader(forty[1]).pages) <= 23
 
 
-def laid_out(study, paper="A4", start="<body>", end="</body>", **about):
+def fetcher():
+    return pdf._fetcher({pdf.FONT_URL: (pdf._font(), "font/ttf")})
+
+
+def laid_out(study, paper="A4", start="<body>", end="</body>", title="", **about):
     """The pages of a report, or of the part of it between two marks, as WeasyPrint lays them out."""
-    html = render.to_html(report_of(study, About(MADE, **about)), paper)
+    html = render.to_html(report_of(study, About(MADE, Settings(paper=paper, title=title), **about)))
     head, _, body = html.partition("<body>")
     body = f"<body>{body}"
     part = body[body.index(start) : body.index(end)].removeprefix("<body>")
@@ -292,12 +297,12 @@ def laid_out(study, paper="A4", start="<body>", end="</body>", **about):
         # A part alone has links to nowhere.
         part = re.sub(r' href="#\w+"', "", part)
     page = f"{head}<body>{part}</body></html>"
-    return weasyprint.HTML(string=page, base_url="planner:", url_fetcher=render._fetcher()).render()
+    return weasyprint.HTML(string=page, base_url="planner:", url_fetcher=fetcher()).render()
 
 
 def texts_of(document):
-    pdf = io.BytesIO(document.write_pdf())
-    return [plain(page.extract_text()) for page in pypdf.PdfReader(pdf).pages]
+    written = io.BytesIO(document.write_pdf())
+    return [plain(page.extract_text()) for page in pypdf.PdfReader(written).pages]
 
 
 @pytest.mark.parametrize("study", [many(40), many(7), AWKWARD], ids=["forty", "seven", "awkward"])
@@ -369,16 +374,16 @@ def test_markup_in_names_is_text(awkward):
     "url", ["file:///etc/passwd", "https://example.org/a.png", "data:text/plain,x", "planner:other"]
 )
 def test_no_address_but_the_font_is_fetched(url):
-    fetcher = render._fetcher()
+    sealed = fetcher()
     with pytest.raises(weasyprint.urls.FatalURLFetchingError):
-        fetcher.fetch(url)
-    page = weasyprint.HTML(string=f'<img src="{url}">', base_url="planner:", url_fetcher=fetcher)
+        sealed.fetch(url)
+    page = weasyprint.HTML(string=f'<img src="{url}">', base_url="planner:", url_fetcher=sealed)
     with pytest.raises(weasyprint.urls.FatalURLFetchingError):
         page.write_pdf()
 
 
 def test_the_font_is_fetched():
-    assert render._fetcher().fetch(render.FONT_URL).read(4) == b"\x00\x01\x00\x00"
+    assert fetcher().fetch(pdf.FONT_URL).read(4) == b"\x00\x01\x00\x00"
 
 
 # The file
@@ -405,7 +410,7 @@ def test_what_cannot_be_attached_stops_the_report(tmp_path):
 
 
 def test_an_unknown_paper_stops_the_report(tmp_path):
-    with pytest.raises(PlannerError, match="Paper is 'A5'; expected A4 or Letter"):
+    with pytest.raises(PlannerError, match="Paper is 'A5'; expected one of A4, Letter"):
         make(study_of([]), tmp_path, paper="A5")
     assert list(tmp_path.iterdir()) == []
 
@@ -490,7 +495,7 @@ def test_want_of_pango_is_said_in_one_line(tmp_path, monkeypatch, capsys):
         print("-----\nWeasyPrint could not import some external libraries.\n-----")
         raise OSError("cannot load library 'libpango-1.0-0'")
 
-    monkeypatch.setattr(render.importlib, "import_module", load)
+    monkeypatch.setattr(pdf.importlib, "import_module", load)
     with pytest.raises(PdfUnavailableError) as caught:
         make(study_of([]), tmp_path)
     said = str(caught.value)
@@ -516,9 +521,9 @@ def test_want_of_weasyprint_is_said_too(tmp_path, monkeypatch):
 )
 def test_the_cure_is_that_of_the_platform(platform, cure, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    monkeypatch.setattr(render.sys, "platform", platform)
+    monkeypatch.setattr(pdf.sys, "platform", platform)
     with pytest.raises(PdfUnavailableError, match=re.escape(cure)):
-        render.load_weasyprint()
+        pdf.load_weasyprint()
 
 
 def test_importing_the_report_loads_neither_weasyprint_nor_jinja2():
@@ -530,6 +535,6 @@ def test_importing_the_report_loads_neither_weasyprint_nor_jinja2():
 def test_characters_without_a_glyph_are_said_once(tmp_path, caplog):
     # A character of a private use area, which no font is made for.
     make(study_of([scenario("logo \ue8a7\U000f1234")]), tmp_path)
-    said = [record.getMessage() for record in caplog.records if record.name == "planner.report.render"]
+    said = [record.getMessage() for record in caplog.records if record.name == "planner.report.pdf"]
     assert len(said) == 1
     assert "U+F1234" in said[0]

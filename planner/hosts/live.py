@@ -18,6 +18,7 @@ from planner.issues import Issue, PlannerError, Severity
 from planner.job import default_output, default_pdf, write_results
 from planner.library_sheets import is_library_name
 from planner.plan.study import Options, Source, Study, make_study
+from planner.settings_sheet import complete
 from planner.table import read_table
 from planner.workbook.read import shows_percent
 from planner.workbook.results_sheet import Functions
@@ -74,7 +75,7 @@ def report(
     *,
     options: Options | None = None,
     sheet: str = "",
-    paper: str = "A4",
+    paper: str = "",
     title: str = "",
 ) -> tuple[Study, Path]:
     """Write the PDF report beside the open workbook, a results workbook attached to it; returns its path too.
@@ -138,16 +139,27 @@ def _path_of(book: xlwings.Book) -> Path:
     return path
 
 
+def _folder(book: xlwings.Book) -> Path:
+    """The workbook's folder; here, where it has none yet."""
+    try:
+        return _path_of(book).parent
+    except PlannerError:
+        return Path()
+
+
 def _study(book: xlwings.Book, options: Options | None, sheet: str) -> Study:
     read = grids(book)
     table = read_table(read, sheet)
     # What takes a call of Excel for each look of a cell is asked of the sheets that count only.
     seen = [_with_looks(book, grid) for grid in read if grid.name == table.sheet or is_library_name(grid.name)]
+    # The settings stand in the sheet that was read first; how its cells look says nothing of them.
+    settled, said = complete(table.settings, _folder(book), {})
     table = read_table(seen, table.sheet)
     return make_study(
         table.entries,
         skipped=table.skipped,
-        issues=table.issues,
+        issues=(*said, *table.issues),
+        settings=settled,
         source=Source(book.name, "", table.sheet),
         options=options or Options(),
     )

@@ -28,6 +28,7 @@ from planner.plan.variants import (
     speed_table,
 )
 from planner.plan.whatif import Fix, fixes_of
+from planner.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,7 +91,7 @@ class Options:
     precisions: tuple[str, ...] = DEFAULT_PRECISIONS
     batches: tuple[int, ...] = DEFAULT_BATCHES
     table_limit: int = TABLE_LIMIT
-    # The currency in which scenarios are compared; empty: the first that a row names.
+    # The currency in which scenarios are compared; empty: that of the settings, else the first that a row names.
     currency: str = ""
     # The day from which plans of demand count; None: that of the run.
     today: dt.date | None = None
@@ -129,6 +130,8 @@ class Study:
     issues: tuple[Issue, ...]
     source: Source = Source()
     options: Options = Options()
+    # How the report is made: for whom, in which currency and locale.
+    settings: Settings = field(default_factory=Settings)
 
     @cached_property
     def table(self) -> SpeedTable:
@@ -143,7 +146,9 @@ class Study:
     @cached_property
     def purse(self) -> Purse:
         """The currency in which costs are compared."""
-        return purse_of((case.result.scenario for case in self.cases), self.options.currency)
+        return purse_of(
+            (case.result.scenario for case in self.cases), self.options.currency or self.settings.currency
+        )
 
     @cached_property
     def demand(self) -> tuple[DemandPlan | None, ...]:
@@ -192,6 +197,7 @@ def make_study(
     issues: Iterable[Issue] = (),
     source: Source | None = None,
     options: Options | None = None,
+    settings: Settings | None = None,
 ) -> Study:
     """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
     cases, found = [], list(issues)
@@ -199,8 +205,8 @@ def make_study(
         result = evaluate_resolved(entry.resolution)
         located = tuple(entry.origin.locate(issue) for issue in result.issues)
         cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
-    options = options or Options()
-    cases = _with_currency(cases, options.currency)
+    options, settings = options or Options(), settings or Settings()
+    cases = _with_currency(cases, options.currency or settings.currency)
     found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)
@@ -211,7 +217,7 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options)
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options, settings)
 
 
 def _with_currency(cases: list[Case], wanted: str) -> list[Case]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent
 from planner.plan.basis import fits, has_range
 from planner.plan.limits import USABLE_MEMORY_SHARE
+from planner.report.numbers import as_percent
 from planner.report.parts import count, listed, sentence
 from planner.report.wording import EXPERTS, RANGE
 

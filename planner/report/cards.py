@@ -6,13 +6,13 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import span
 from planner.issues import Severity
 from planner.plan.basis import fits, has_estimate, has_range
 from planner.plan.limits import BATCH_WARNED_ABOVE
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.result import CoreFigures
 from planner.plan.scenario import COLUMNS, FIGURES
+from planner.report.numbers import span
 from planner.report.parts import count, cut, say, say_input
 from planner.report.tables import INPUT_FIELDS, is_own
 from planner.units import unit_of

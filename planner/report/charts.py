@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import rounded
 from planner.report import svg
+from planner.report.numbers import plain, rounded
 from planner.report.parts import cut
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def dot_chart(rows: Sequence[Dots], names: Sequence[str], mark: float, mark_text
     for tick in ticks:
         at = across(tick)
         parts.append(svg.line(at, top - 8, at, bottom, svg.RULE, 0.8))
-        parts.append(svg.text(at, bottom + 14, f"{tick:,.10g}", colour=svg.GREY, anchor="middle", size=9.5))
+        parts.append(svg.text(at, bottom + 14, plain(tick), colour=svg.GREY, anchor="middle", size=9.5))
     at = across(mark)
     if left <= at <= right:
         parts.append(svg.line(at, top - 8, at, bottom, svg.RUST, 1.1, "4 3"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent, span
 from planner.plan.basis import (
     STEP_PARTS,
     fits,
@@ -17,6 +16,7 @@ from planner.plan.basis import (
     upper_bound,
 )
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
+from planner.report.numbers import as_percent, plain, span
 from planner.report.parts import (
     Cell,
     Head,
@@ -99,7 +99,7 @@ def _few(study: Study, cases: Sequence[Case]) -> list[Case]:
 
 
 def _which(few: Sequence[Case], cases: Sequence[Case], what: str) -> str:
-    return f"; the {len(few)} best of {len(cases)} {what}" if len(few) < len(cases) else ""
+    return f"; the {len(few)} best of {plain(len(cases))} {what}" if len(few) < len(cases) else ""
 
 
 _FIGURES: Final = (
@@ -268,7 +268,7 @@ def _load(study: Study) -> Table:
                 (
                     name_cell(case),
                     Cell(say("requests_per_hour", scenario.offered_requests_per_hour)),
-                    Cell(f"{scenario.replicas or 1:g} x {say('requests_per_hour', capacity)}"),
+                    Cell(f"{plain(scenario.replicas or 1)} x {say('requests_per_hour', capacity)}"),
                     Cell("estimate" if has_estimate(result) else "upper bound"),
                     Cell(as_percent(result.utilisation), marks="slow" if unstable else ""),
                     Cell(wait if result.queue_wait_s is not None or unstable else ""),
@@ -320,7 +320,7 @@ def memory(study: Study) -> Memory | None:
         title = "The scenario fits"
     else:
         title = f"{'Both' if len(cases) == _TWO else f'All {in_words(len(cases))}'} scenarios fit"
-    which = f"; the {len(few)} fullest of {len(cases)}" if len(few) < len(cases) else ""
+    which = f"; the {len(few)} fullest of {plain(len(cases))}" if len(few) < len(cases) else ""
     subtitle = f"Share of the usable memory of all devices{which}"
     if unknown:
         subtitle += f"; {in_words(unknown)} without KV cache, which is not known"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent
 from planner.plan.basis import has_estimate
 from planner.plan.checks import MEASURED_BATCH_SHARE
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.report import tables
+from planner.report.numbers import as_percent, plain
 from planner.report.parts import Cell, Head, Row, Table, in_words, say, with_unit
 from planner.report.shapes import Dots, Figure, Line
 
@@ -59,7 +59,7 @@ def dots(study: Study) -> DotChart | None:
         rates = [result.tokens_per_sec if result else None for result in study.by_precision[case.number - 1]]
         rates = rates[: len(names)]
         rows.append(Dots(f"{case.label} {case.name}", tuple(rates), tuple(say("tokens_per_sec", r) for r in rates)))
-    which = f"; the {len(rows)} best of {len(able)} scenarios" if first is not None else ""
+    which = f"; the {len(rows)} best of {plain(len(able))} scenarios" if first is not None else ""
     figure = Figure(
         _precision_title(study, names),
         f"Upper bound per stream (tok/s) by precision, at each scenario's efficiency, log scale{which}",
@@ -110,7 +110,7 @@ def batch_charts(study: Study) -> BatchCharts | None:
             for case in first
         )
 
-    which = f"; the {len(first)} best of {len(study.cases):,}" if len(first) < len(study.cases) else ""
+    which = f"; the {len(first)} best of {plain(len(study.cases))}" if len(first) < len(study.cases) else ""
     top = max(first, key=lambda case: study.by_batch[case.number - 1][-1].aggregate_tokens_per_sec or 0.0)
     reached = study.by_batch[top.number - 1][-1]
     return BatchCharts(
@@ -124,7 +124,7 @@ def batch_charts(study: Study) -> BatchCharts | None:
         ),
         Figure(
             f"{top.label}: at most {with_unit('aggregate_tokens_per_sec', reached.aggregate_tokens_per_sec)} "
-            f"at batch {sizes[-1]:,}",
+            f"at batch {plain(sizes[-1])}",
             f"Upper bound in all (tok/s), all streams busy{which}",
             "Aggregate rate against batch, a rising line for each scenario",
         ),
@@ -152,19 +152,20 @@ def _estimate_charts(study: Study) -> tuple[tuple[Line, ...], tuple[Line, ...], 
         )
         for name in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")
     ]
-    which = f"; the {len(first)} best of {len(able):,}" if len(first) < len(able) else ""
+    which = f"; the {len(first)} best of {plain(len(able))}" if len(first) < len(able) else ""
     top = max(lines[1], key=lambda line: line.values[-1])
     kept = [line.values[-1] / line.values[0] for line in lines[0]]
     low, high = (as_percent(pick(kept)) for pick in (min, max))
     share = low if low == high else f"{low} to {high}"
     figures = (
         Figure(
-            f"At batch {sizes[-1]:,} a stream keeps {share} of its rate",
+            f"At batch {plain(sizes[-1])} a stream keeps {share} of its rate",
             f"Estimate per stream (tok/s){which}",
             "Estimated per-stream rate against batch, a falling line for each scenario",
         ),
         Figure(
-            f"{top.label}: an estimated {with_unit('aggregate_tokens_per_sec', top.values[-1])} at batch {sizes[-1]:,}",
+            f"{top.label}: an estimated {with_unit('aggregate_tokens_per_sec', top.values[-1])} "
+            f"at batch {plain(sizes[-1])}",
             f"Estimate in all (tok/s), all streams busy{which}",
             "Estimated aggregate rate against batch, a line for each scenario",
         ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent, span
 from planner.plan.basis import (
     estimated_requests_per_device_per_hour,
     fits,
@@ -14,6 +13,7 @@ from planner.plan.basis import (
 )
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
 from planner.plan.recommend import flagged
+from planner.report.numbers import as_percent, span
 from planner.report.parts import count, cut, in_words, listed, say, say_input, sentence, with_unit
 from planner.report.tables import not_ranked
 from planner.report.wording import PACE

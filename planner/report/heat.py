@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import rounded
+from planner import columns
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
+from planner.report.numbers import localised, rounded
 from planner.report.parts import cut, digits, in_words, say, sentence, width_of
 from planner.report.shapes import Figure
 
@@ -144,9 +145,12 @@ def _row(study: Study, row: TableRow, columns: tuple[TableColumn, ...]) -> HeatR
 
 def _rate(cell: TableCell) -> str:
     """The ceiling; with more digits where it would be shown as reading pace and is below."""
-    texts = (rounded(cell.tokens_per_sec, decimals) for decimals in range(1, 7))
     pace = f"{READING_PACE_TOKENS_PER_SEC:g}"
-    return next((text for text in texts if not cell.slow or text.rstrip("0").rstrip(".") != pace), f"below {pace}")
+    for decimals in range(1, 7):
+        text = columns.rounded(cell.tokens_per_sec, decimals)
+        if not cell.slow or text.rstrip("0").rstrip(".") != pace:
+            return localised(text)
+    return f"below {pace}"
 
 
 NO_BREAK: Final = "\u00a0"

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent
 from planner.issues import Severity
 from planner.plan.basis import has_estimate, is_counted
 from planner.plan.limits import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
 from planner.report import cards, estimates, figures, findings, register, tables
 from planner.report.alerts import Alert, alerts, alerts_head
+from planner.report.control import MOST_FACTS, Control, band_facts, control
 from planner.report.front import Tile, Verdict, tiles, verdict
 from planner.report.heat import HeatMap, heat_maps
+from planner.report.numbers import as_percent, date, in_text, plain
 from planner.report.pace import bars, pace_figure
 from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, width_of, with_unit
 from planner.report.wording import BASES, GLOSSARY, PACE, SLOWS
 from planner.report.worked import Worked, worked, worked_estimate
+from planner.settings import LOCALE, Settings
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from planner.logo import Logo
     from planner.plan.study import Case, Study
     from planner.report.cards import Card
     from planner.report.estimates import Estimates, Memory
@@ -51,6 +54,9 @@ class Report:
     title: str
     title_size: str
     subtitle: str
+    control: Control
+    paper: str
+    logo: Logo | None
     stamp: str
     running: str
     facts: tuple[tuple[str, str], ...]
@@ -94,15 +100,15 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """How a report came about: when, by which command, on which paper, with which workbook attached."""
+    """How a report came about: when, with which settings, by which command, with which workbook attached."""
 
     made: datetime
-    paper: str = "A4"
+    settings: Settings = field(default_factory=Settings)
     command: str = ""
-    title: str = ""
     attachment: Path | None = None
     program: str = "planner"
     engine: str = ""
+    logo: Logo | None = None
 
 
 def report_of(study: Study, about: About) -> Report:
@@ -115,13 +121,17 @@ def report_of(study: Study, about: About) -> Report:
     dots, charts = figures.dots(study), figures.batch_charts(study)
     heat, heat_figure = heat_maps(study)
     checks = findings.checks_table(study)
-    title = cut(about.title or DEFAULT_TITLE, LONGEST_TITLE)
+    settings = about.settings
+    title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
     return Report(
         title=title,
         title_size=next((size for most, size in _TITLE_SIZES if width_of(title) <= most), "longest"),
-        subtitle=_subtitle(study),
+        subtitle=cut(settings.subtitle, LONGEST_TITLE) or _subtitle(study),
+        control=control(settings, about.made),
+        paper=settings.paper,
+        logo=about.logo,
         stamp=_stamp(study, about),
-        running=cut(study.source.name or title, 60),
+        running=_running(study, settings, title),
         facts=_facts(study, about),
         verdict=verdict(study),
         tiles=tiles(study),
@@ -130,7 +140,7 @@ def report_of(study: Study, about: About) -> Report:
         pace_text=f"reading pace, {PACE}",
         alerts_head=alerts_head(study),
         alerts=alerts(study, flags),
-        bases=BASES,
+        bases=_bases(settings),
         flags=flags,
         skipped=findings.skipped_table(study),
         sections=_sections(study, checked, cards=bool(shown), checks=bool(checks.rows)),
@@ -156,7 +166,7 @@ def report_of(study: Study, about: About) -> Report:
         worked=worked(checked),
         worked_estimate=worked_estimate(estimated) if estimated else (),
         worked_lede=_worked_lede(checked, estimated),
-        glossary=GLOSSARY,
+        glossary=tuple((term, in_text(text)) for term, text in GLOSSARY),
         provenance=_provenance(study, about),
         made_iso=f"{about.made:%Y-%m-%dT%H:%M:%SZ}",
         empty=not study.cases,
@@ -180,6 +190,24 @@ def _worked_lede(checked: Case | None, estimated: Case | None) -> str:
     )
 
 
+def _running(study: Study, settings: Settings, title: str) -> str:
+    """What the head of each page says: whose report it is and its version, or the workbook."""
+    parts = [cut(settings.organisation or study.source.name or title, 60), cut(settings.version, 24)]
+    return " · ".join(part for part in parts if part)
+
+
+def _bases(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """What holds for every figure, and how numbers are written where that is not as in the workbook."""
+    bases = tuple((label, in_text(text)) for label, text in BASES)
+    if settings.locale == LOCALE:
+        return bases
+    said = (
+        f"Numbers and dates are written as in {settings.locale}: {plain(12345.5)}. Findings, cells and commands stand "
+        "as planner's messages write them."
+    )
+    return (*bases, ("Number format", said))
+
+
 # Letters that a title of each size bears in three lines.
 _TITLE_SIZES: Final = ((80, ""), (150, "long"))
 
@@ -193,15 +221,19 @@ def _subtitle(study: Study) -> str:
 
 
 def _facts(study: Study, about: About) -> tuple[tuple[str, str], ...]:
-    skipped = f", {len(study.skipped):,} left out" if study.skipped else ""
+    skipped = f", {plain(len(study.skipped))} left out" if study.skipped else ""
     facts = [
-        ("Scenarios", f"{len(study.cases):,}{skipped}"),
+        ("Scenarios", f"{plain(len(study.cases))}{skipped}"),
         ("Findings", _findings(study)),
-        ("Made", f"{about.made:%Y-%m-%d}"),
+        ("Made", date(about.made)),
         ("Program", about.program),
     ]
     if study.source.sheet:
         facts.insert(0, ("Input sheet", cut(study.source.sheet, 24)))
+    told = band_facts(about.settings, about.made)
+    if told:
+        counted = [fact for fact in facts if fact[0] in {"Scenarios", "Findings"}]
+        return (*told, *counted)[:MOST_FACTS]
     return tuple(facts)
 
 
@@ -216,8 +248,8 @@ def _stamp(study: Study, about: About) -> str:
     if study.source.name:
         parts.append(f"Input {cut(study.source.name, 36)}")
     if study.source.sha256:
-        parts.append(f"SHA-256 {study.source.sha256[:16]}…")
-    parts += [about.program, f"{about.made:%Y-%m-%d}", "core rates are upper bounds (dense models)"]
+        parts.append(f"SHA-256 {study.source.sha256[:12]}…")
+    parts += [about.program, date(about.made), "core rates: upper bounds (dense models)"]
     return " · ".join(parts)
 
 
@@ -235,7 +267,7 @@ def _sections(study: Study, checked: Case | None, *, cards: bool, checks: bool) 
         if any(case.result.usable_memory_gb and is_counted(case.result) for case in study.cases):
             add("memory", "Memory", estimates.memory_lede())
         add("precision", "Precision variants", _PRECISION_LEDE)
-        add("batch", "Batch variants", _BATCH_LEDE)
+        add("batch", "Batch variants", in_text(_BATCH_LEDE))
     add("speed", "Speed table", _SPEED_LEDE)
     if study.cases:
         add("assumptions", "Assumptions", _assumptions_lede(study))
@@ -315,26 +347,31 @@ def _heat_note(study: Study) -> str:
     return f"{sentence(count(more, 'more size or bandwidth', 'more sizes and bandwidths'))} of the scenarios left out."
 
 
+_LONGEST_COMMAND: Final = 2000
+
+
 def _provenance(study: Study, about: About) -> tuple[tuple[str, str], ...]:
     source = study.source
-    full = tidy(about.title)
+    full = tidy(about.settings.title)
     facts = [
         ("Title in full", full if full != cut(full, LONGEST_TITLE) else ""),
         ("Input workbook", cut(source.name, 160) if source.name else "none: the scenarios were made in Python"),
         ("Sheet", cut(source.sheet, 40)),
         ("SHA-256 of the input", source.sha256),
         ("Columns read", cut(", ".join(source.columns), 900)),
-        ("Rows", f"{len(study.cases):,} evaluated, {len(study.skipped):,} left out"),
+        ("Rows", f"{plain(len(study.cases))} evaluated, {plain(len(study.skipped))} left out"),
         ("Precisions asked for", ", ".join(study.options.precisions)),
-        ("Batches asked for", ", ".join(f"{size:,}" for size in study.options.batches)),
+        ("Batches asked for", ", ".join(plain(size) for size in study.options.batches)),
         (
             "Figures",
             f"up to {len(FIGURES)} for each scenario, blank where an input is missing; formulas as in the workbook",
         ),
         ("Attached", f"{cut(about.attachment.name, 100)}, the results workbook" if about.attachment else ""),
         ("Program", ", ".join(part for part in (about.program, about.engine) if part)),
-        ("Made", f"{about.made:%Y-%m-%d %H:%M} UTC"),
-        ("Paper", about.paper),
-        ("Command", cut(about.command, 600)),
+        ("Made", f"{date(about.made)} {about.made:%H:%M} UTC"),
+        ("Paper", about.settings.paper),
+        ("Locale of numbers", "" if about.settings.locale == LOCALE else about.settings.locale),
+        ("Standard", about.settings.pdf_variant.upper()),
+        ("Recompute", cut(about.command, _LONGEST_COMMAND)),
     ]
     return tuple((label, value) for label, value in facts if value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import span
 from planner.plan.basis import has_range, planning_rate
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.recommend import flagged
+from planner.report.numbers import plain, span
 from planner.report.parts import in_words, say, sentence
 from planner.report.shapes import Bar, Figure
 from planner.report.tables import marks_of, ranked
@@ -77,7 +77,7 @@ def pace_figure(study: Study) -> Figure:
         subtitle = "Per stream (tok/s): estimate with its range"
         subtitle += "" if ranged == total else "; outlined: upper bound"
     if total > MOST_BARS:
-        subtitle += f"; the {MOST_BARS} best of {total:,}, fastest first"
+        subtitle += f"; the {MOST_BARS} best of {plain(total)}, fastest first"
     if any(marks_of(case.result, planning_rate(case.result)) for case in study.cases):
         subtitle += "; hatched: too slow or does not fit"
     return Figure(title, subtitle, f"Per-stream rate of each scenario against reading pace. {title}.")

@@ -9,8 +9,10 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.columns import Choice, Ratio, rounded, shown
+from planner import columns
+from planner.columns import Choice, Ratio
 from planner.plan.scenario import COLUMNS, FIGURES
+from planner.report.numbers import localised, percent_of, plain, shown
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ def say_input(name: str, value: Any) -> str:
     """
     if isinstance(value, int | float):
         ratio = isinstance(COLUMNS[name].rule, Ratio)
-        return f"{digits(value * 100)}%" if ratio else digits(value)
+        return percent_of(_digits(value * 100)) if ratio else digits(value)
     rule = COLUMNS[name].rule
     if isinstance(rule, Choice):
         return dict(rule.words).get(value, tidy(value))
@@ -185,11 +187,21 @@ def digits(value: float) -> str:
     >>> digits(20.3392857), digits(140.0), digits(12345678.9), digits(12345678.0)
     ('20.33929', '140', '12,345,679', '12,345,678')
     """
+    return localised(_digits(value))
+
+
+def _digits(value: float) -> str:
     if not value or not math.isfinite(value):
         return f"{value:g}"
     places = max(_SIGNIFICANT - 1 - math.floor(math.log10(abs(value))), 0)
-    text = rounded(value, places)
+    text = columns.rounded(value, places)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def says_all(name: str, value: float) -> bool:
+    """Whether a figure as it is shown is all of it, to seven significant digits."""
+    short = columns.shown(name, FIGURES[name], value)
+    return (short.rstrip("0").rstrip(".") if "." in short else short) == _digits(value)
 
 
 _SIGNIFICANT: Final = 7
@@ -211,7 +223,11 @@ def tidy(text: object) -> str:
     'a b c'
     """
     kept = (c if _printable(c) else " " for c in str(text))
-    return " ".join("".join(kept).split())
+    return _BLANKS.sub(" ", "".join(kept)).strip()
+
+
+# Blanks that do not break stay: they hold the groups of a number together.
+_BLANKS: Final = re.compile(r"[^\S\u00a0]+")
 
 
 def _printable(char: str) -> bool:
@@ -262,7 +278,7 @@ def in_words(number: int) -> str:
     >>> in_words(3), in_words(40)
     ('three', '40')
     """
-    return _WORDS[number] if 0 <= number < len(_WORDS) else f"{number:,}"
+    return _WORDS[number] if 0 <= number < len(_WORDS) else plain(number)
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -12,6 +12,8 @@ from planner.plan.fill import CATALOGUE, MEASURED
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS
+from planner.report.numbers import in_text
+from planner.report.numbers import plain as thousands
 from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
 from planner.report.tables import INPUT_FIELDS, MOST_VALUES
 from planner.units import S_PER_HOUR, unit_of
@@ -45,7 +47,7 @@ def register_table(study: Study) -> Table:
     lines: list[tuple[str, str, str, str, str, str]] = []
     for name in INPUT_FIELDS:
         lines += _values_of(study, name)
-    lines += _FIXED
+    lines += [(fixed[0], in_text(fixed[1]), *fixed[2:]) for fixed in _FIXED]
     rows = tuple(
         Row(
             (
@@ -182,7 +184,10 @@ def _confidence(source: str) -> tuple[str, str]:
         level = "low"
         if basis == "fitted":
             level = "high" if number >= _MANY else "medium" if number >= _SOME else "low"
-        return f"Public measurements: {where}", f"{level}: {basis}, {int(rows):,} rows, {number:,} configurations"
+        return (
+            f"Public measurements: {where}",
+            f"{level}: {basis}, {thousands(int(rows))} rows, {thousands(number)} configurations",
+        )
     kind, _, name = source.partition(": ")
     if not name:
         return sentence(source), _PLAIN.get(source, "")

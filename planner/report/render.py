@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import gc
 import importlib
-import io
-import logging
-import os
 import re
-import sys
-import warnings
-from importlib import resources as packaged
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import resources
-from planner.files import PDF_MARK, is_our_pdf, refuse_target, replacing
+from planner.columns import BadValueError
+from planner.files import is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
+from planner.logo import Logo, read_logo
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
 from planner.report import charts, stacks
 from planner.report.heat import LEGEND
 from planner.report.model import About, Report, report_of
+from planner.report.numbers import written_as
+from planner.report.pdf import FONT_URL, LOGO_URL, PdfUnavailableError, attached, load_weasyprint, make_pdf
+from planner.settings import Settings, overridden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from planner.plan.study import Study
 
-log = logging.getLogger(__name__)
+__all__ = ["PdfUnavailableError", "load_weasyprint", "render_report", "to_html"]
 
-PAPERS: Final = {"a4": "A4", "letter": "Letter"}
 TEMPLATE: Final = "report.html.j2"
 STYLE: Final = "report.css"
-FONT_URL: Final = "planner:inter.ttf"
-
-_CURES: Final = {
-    "linux": "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0",
-    "darwin": "brew install pango",
-    "win32": "install MSYS2's mingw-w64-ucrt-x86_64-pango and let WEASYPRINT_DLL_DIRECTORIES name its bin folder",
-}
-
-
-class PdfUnavailableError(PlannerError):
-    """No PDF can be made here, for want of WeasyPrint or of the Pango library that it draws with."""
 
 
 def render_report(
     study: Study,
     path: Path | str,
     *,
-    paper: str = "A4",
+    settings: Settings | None = None,
+    paper: str = "",
     made: dt.datetime | None = None,
     command: str = "",
     title: str = "",
@@ -61,32 +47,43 @@ def render_report(
 ) -> None:
     """Write a study's report to a PDF file; the same study and ``made`` give the same bytes.
 
-    ``made`` without a time zone is taken as UTC. ``attachment`` is a results workbook to embed.
-    Raises PdfUnavailableError where WeasyPrint cannot be loaded, and PlannerError where the paper is
-    unknown, the attachment cannot be read, the file cannot be written, or a file that is no report of
-    planner's stands there and ``force`` is not given.
+    ``settings`` are the study's own unless given; ``paper`` and ``title`` win over them. ``made`` without a time zone
+    is taken as UTC. ``attachment`` is a results workbook to embed, ``command`` what makes the report again.
+    Raises PdfUnavailableError where WeasyPrint cannot be loaded, and PlannerError where a setting is not accepted,
+    the attachment or the logo cannot be read, the file cannot be written, or a file that is no report of planner's
+    stands there and ``force`` is not given.
     """
     path = Path(path)
     refuse_target(path, ".pdf", is_our_pdf, force=force)
-    size = PAPERS.get(paper.strip().casefold())
-    if size is None:
-        raise PlannerError(f"Paper is '{paper}'; expected {' or '.join(PAPERS.values())}.")
+    settled = overridden(settings or study.settings, {"paper": paper, "title": title})
     weasyprint = load_weasyprint()
     now = _as_utc(made or dt.datetime.now(dt.UTC))
-    attached = _attachments(weasyprint, attachment, now)
-    about = About(now, size, command, title, attachment, _program(), f"WeasyPrint {weasyprint.__version__}")
+    attachments = attached(attachment, now)
+    logo = _logo(settled)
+    engine = f"WeasyPrint {weasyprint.__version__}"
+    about = About(now, settled, command, attachment=attachment, program=_program(), engine=engine, logo=logo)
     progress("texts")
-    html = to_html(report_of(study, about), size)
+    with written_as(settled.locale):
+        html = to_html(report_of(study, about))
     progress("pages")
-    with _without_gc(), _glyphs_missed(), _dated(now):
-        document = weasyprint.HTML(string=html, base_url="planner:", url_fetcher=_fetcher())
-        data = document.write_pdf(attachments=attached, pdf_tags=True)
+    data = make_pdf(
+        html, variant=settled.pdf_variant, made=now, attachments=attachments, logo=logo.png if logo else None
+    )
     progress("file")
     with replacing(path) as new:
-        new.temporary.write_bytes(data.rstrip(b"\n") + b"\n" + PDF_MARK)
+        new.temporary.write_bytes(data)
 
 
-def to_html(report: Report, paper: str = "A4") -> str:
+def _logo(settings: Settings) -> Logo | None:
+    if not settings.logo:
+        return None
+    try:
+        return read_logo(Path(settings.logo))
+    except BadValueError as bad:
+        raise PlannerError(f"{bad.problem}; expected {bad.accepted}.") from bad
+
+
+def to_html(report: Report) -> str:
     """The report as one HTML page, with its charts drawn and its style within."""
     # Loaded here, so that importing planner does not load it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
@@ -101,9 +98,9 @@ def to_html(report: Report, paper: str = "A4") -> str:
     environment.filters["whole_units"] = _whole_units
     return environment.get_template(TEMPLATE).render(
         report=report,
-        paper=paper,
         style=STYLE,
         font_url=FONT_URL,
+        logo_url=LOGO_URL,
         legend=LEGEND,
         charts=_charts(report),
     )
@@ -178,67 +175,6 @@ def _charts(report: Report) -> Mapping[str, str]:
     return drawn
 
 
-def load_weasyprint() -> Any:
-    """WeasyPrint, loaded on first use; its own banner about missing libraries is kept from the terminal.
-
-    Raises PdfUnavailableError, with the cure for this platform, where it cannot be loaded.
-    """
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            # An old HarfBuzz is WeasyPrint's to speak of, and no user of a report can act on it.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return importlib.import_module("weasyprint")
-    except (OSError, ImportError) as error:
-        missing = "WeasyPrint" if isinstance(error, ImportError) else "the Pango library"
-        cure = _CURES.get(sys.platform, _CURES["linux"])
-        if isinstance(error, ImportError):
-            cure = f"pip install weasyprint, then {cure}"
-        raise PdfUnavailableError(f"No PDF: {missing} cannot be loaded here. Cure: {cure}.") from error
-
-
-def _fetcher() -> Any:
-    """A fetcher that serves the packaged font and refuses every other address, of files and the network alike."""
-    urls = importlib.import_module("weasyprint.urls")
-    served = {FONT_URL: _font}
-
-    class Packaged(urls.URLFetcher):  # type: ignore[misc, name-defined]
-        """Serves what travels with planner."""
-
-        def fetch(self, url: str, headers: Any = None) -> Any:
-            """A packaged file; raises for any other address, which stops the rendering."""
-            del headers
-            if url not in served:
-                raise urls.FatalURLFetchingError(f"planner's report loads no {url}")
-            return urls.URLFetcherResponse(url, served[url](), {"Content-Type": "font/ttf"})
-
-    return Packaged()
-
-
-def _font() -> bytes:
-    """Inter, upright, all weights in one file."""
-    files = packaged.files("fontpkg_inter") / "files"
-    return next(file.read_bytes() for file in files.iterdir() if file.name.startswith("Inter["))
-
-
-def _attachments(weasyprint: Any, attachment: Path | None, made: dt.datetime) -> list[Any]:
-    if attachment is None:
-        return []
-    try:
-        data = attachment.read_bytes()
-    except OSError as error:
-        raise PlannerError(f"Cannot attach {attachment}: {error.strerror or error}.") from error
-    return [
-        weasyprint.Attachment(
-            file_obj=io.BytesIO(data),
-            name=attachment.name,
-            description="The results workbook, with live formulas",
-            created=made,
-            modified=made,
-            relationship="Data",
-        )
-    ]
-
-
 def _program() -> str:
     """The program with its version; looked up and not imported, since the package's front names every floor above."""
     return f"planner {importlib.import_module('planner').__version__}"
@@ -246,55 +182,3 @@ def _program() -> str:
 
 def _as_utc(moment: dt.datetime) -> dt.datetime:
     return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
-
-
-@contextlib.contextmanager
-def _dated(moment: dt.datetime) -> Iterator[None]:
-    """The date that fontTools stamps into the fonts it cuts, which it takes from the environment or the clock."""
-    before = os.environ.get(_EPOCH)
-    os.environ[_EPOCH] = str(int(moment.timestamp()))
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(_EPOCH, None)
-        else:
-            os.environ[_EPOCH] = before
-
-
-_EPOCH: Final = "SOURCE_DATE_EPOCH"
-_NO_GLYPH: Final = ".notdef glyph"
-
-
-@contextlib.contextmanager
-def _glyphs_missed() -> Iterator[None]:
-    """One line for all characters that no font here can show, where WeasyPrint writes one for each that it meets."""
-    missed: dict[str, None] = {}
-
-    def other(record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        if not text.startswith(_NO_GLYPH):
-            return True
-        missed[text.rpartition("(")[2].rstrip(")")] = None
-        return False
-
-    logger = logging.getLogger("weasyprint")
-    logger.addFilter(other)
-    try:
-        yield
-    finally:
-        logger.removeFilter(other)
-    if missed:
-        log.warning("No font here has %s; the report shows boxes in their place.", ", ".join(missed))
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """No collecting of garbage meanwhile: pages make many objects and hardly any to throw away."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

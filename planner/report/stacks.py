@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from planner.report import svg
+from planner.report.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +125,7 @@ def range_chart(rows: Sequence[Reach], mark: float, mark_text: str, alt: str) ->
 
     parts, free = keys, -math.inf
     for tick in ticks:
-        at, words = across(tick), f"{tick:,.10g}"
+        at, words = across(tick), plain(tick)
         parts.append(svg.line(at, top - 8, at, bottom, svg.RULE, 0.8))
         half = svg.text_width(words, 9.5) / 2
         if at - half > free:

@@ -9,7 +9,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent
+from planner.report.numbers import as_percent
 from planner.report.parts import cut, width_of
 
 if TYPE_CHECKING:

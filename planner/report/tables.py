@@ -11,6 +11,7 @@ from planner.plan.recommend import Standing
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES
 from planner.report.findings import IN_WORKBOOK, FlagLine
+from planner.report.numbers import plain
 from planner.report.parts import LONGEST_IN_TABLE, Cell, Group, Head, Row, Table, cut, say, say_input, without_empty
 from planner.units import unit_of
 
@@ -80,7 +81,7 @@ def left_out(study: Study, most: int, what: str = "scenarios", sheet: str = "Res
     total = len(study.cases)
     if total <= most:
         return ""
-    return f"The {most} best of {total:,} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
+    return f"The {most} best of {plain(total)} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
 
 
 def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
@@ -128,7 +129,7 @@ def batch_tables(study: Study) -> tuple[Table, ...]:
     """Aggregate rate and requests per hour at each asked batch; the core's others are the same at every batch."""
     cases = printed(study, MOST_VARIANT_ROWS)
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
-    names = tuple(f"{size:,}" for size in study.options.batches)
+    names = tuple(plain(size) for size in study.options.batches)
     return tuple(
         _variant_table(cases, variants, part, names, (figure,))
         for figure in ("aggregate_tokens_per_sec", "requests_per_hour")
@@ -143,7 +144,7 @@ def estimate_batch_tables(study: Study) -> tuple[Table, ...]:
     if not cases:
         return ()
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
-    names = tuple(f"{size:,}" for size in study.options.batches)
+    names = tuple(plain(size) for size in study.options.batches)
     return tuple(
         _variant_table(cases, variants, part, names, (figure,))
         for figure in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")

@@ -15,7 +15,8 @@ from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.plan.ways import Way, parameters_of
-from planner.report.parts import digits, say
+from planner.report.numbers import in_text
+from planner.report.parts import digits, say, says_all
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _equation_of(formula: Callable[..., float]) -> tuple[str, str]:
     equation = equation.replace(" x ", " × ").replace(" / ", " ÷ ").replace("eta", "η").replace(" - ", " \u2212 ")
     if "=" not in equation.partition(",")[0]:
         equation = f"= {equation}"
-    return equation, meaning
+    return in_text(equation), meaning
 
 
 def _line(name: str, formula: Callable[..., float], case: Case) -> str:
@@ -104,9 +105,7 @@ def _line(name: str, formula: Callable[..., float], case: Case) -> str:
 def _said(text: str, name: str, value: float) -> str:
     """A worked line: the expression, its value, and how the value is shown elsewhere where that differs."""
     exact = f"{text} = {digits(value)} {unit_of(name).symbol}".rstrip()
-    short = say(name, value)
-    same = (short.rstrip("0").rstrip(".") if "." in short else short) == digits(value)
-    return exact if same else f"{exact}, shown as {short}"
+    return exact if says_all(name, value) else f"{exact}, shown as {say(name, value)}"
 
 
 def _inputs(case: Case) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from planner.issues import PlannerError
 from planner.library_sheets import is_library_name
 from planner.plan.scenario import COLUMNS
 from planner.plan.study import Source
+from planner.settings_sheet import is_settings_name
 from planner.table import PREFERRED_SHEET, ScenarioTable, read_table
 from planner.workbook.package import HOW_TO_CONVERT, Package, marked_sheets, marks, open_package
 from planner.workbook.slim import Merge, slim
@@ -108,7 +109,11 @@ class ReadWorkbook:
         wanted = (sheet or PREFERRED_SHEET).casefold()
         named = [s.name for s in self.values.sheets if s.name.casefold() == wanted and s.kind == "worksheet"]
         # The sheets that will be read, alone: other sheets may hold millions of cells.
-        own = [s.name for s in self.values.sheets if is_library_name(s.name) and s.kind == "worksheet"]
+        own = [
+            s.name
+            for s in self.values.sheets
+            if (is_library_name(s.name) or is_settings_name(s.name)) and s.kind == "worksheet"
+        ]
         grids = self._grids({*named, *own}) if named else []
         if not any(not grid.ours and grid.name in named and find_header(grid) for grid in grids):
             grids = self.grids
