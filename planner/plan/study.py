@@ -146,9 +146,7 @@ class Study:
     @cached_property
     def purse(self) -> Purse:
         """The currency in which costs are compared."""
-        return purse_of(
-            (case.result.scenario for case in self.cases), self.options.currency or self.settings.currency
-        )
+        return purse_of((case.result.scenario for case in self.cases), self.options.currency or self.settings.currency)
 
     @cached_property
     def demand(self) -> tuple[DemandPlan | None, ...]:
