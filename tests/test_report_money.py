@@ -66,9 +66,10 @@ def texts_of(table):
 
 
 def column(table, label):
-    """A column's texts, by the label and unit of its head."""
-    at = next(n for n, head in enumerate(table.heads) if f"{head.label} {head.unit}".strip() == label)
-    return [row.cells[at].text for row in table.rows]
+    """A column's texts, by the labels of its group and head, and its unit."""
+    groups = [group.label for group in table.groups for _ in range(group.span)] or [""] * len(table.heads)
+    named = [f"{group} {head.label} {head.unit}".strip() for group, head in zip(groups, table.heads, strict=True)]
+    return [row.cells[named.index(label)].text for row in table.rows]
 
 
 def tiles_of(found):
@@ -369,7 +370,7 @@ def test_hardware_with_a_price_but_no_utilisation():
         "The hardware has a price, but no utilisation is given, so that no token has a cost."
     )
     assert found.cost_bars == ()
-    assert column(found.money.cost.glance, "Cost USD/month") == ["4,672"]
+    assert column(found.money.cost.glance, "USD per month Cost") == ["4,672"]
 
 
 def test_a_demand_that_the_api_serves_for_less_is_said():
@@ -398,7 +399,7 @@ def test_currencies_are_compared_only_by_a_rate():
     ]
     table = found.money.cost.glance
     assert column(table, "In") == ["USD", "USD", "JPY"]
-    assert column(table, "Cost own currency/M tokens") == ["3.03", "2.46", "455.24"]
+    assert column(table, "own currency per M output tokens Cost") == ["3.03", "2.46", "455.24"]
     assert any(alert.head == "Not compared:" and alert.text.startswith("S03") for alert in found.alerts)
     units = {row.cells[1].text: row.cells[3].text for row in found.prices.rows if row.cells[2].text == "480"}
     assert units == {"Price per device-hour": "JPY/h", "API output price": "JPY/M tokens"}
@@ -442,17 +443,17 @@ def test_the_cost_by_line_adds_up():
 
 def test_losses_stand_in_parentheses():
     found = report(scenario(busy_share=0.03))
-    assert column(found.money.cost.glance, "Saving USD/month") == ["(4,015)"]
+    assert column(found.money.cost.glance, "USD per month Saving") == ["(4,015)"]
 
 
 def test_the_api_is_priced_at_the_own_mix():
     found = report(scenario(cached_tokens=1500, cache_write_tokens=200, cache_write_cost_m=1.0))
     table = found.money.cost.api
     # (300 x 0.8 + 1,500 x 0.2 + 200 x 1.0 + 500 x 3.2) / 1e6 = 0.00234; / 2,500 tokens = 0.936 per million
-    assert column(table, "Request USD") == ["0.0023"]
-    assert column(table, "Blended USD/M tokens") == ["0.94"]
-    assert column(table, "Per output USD/M tokens") == ["4.68"]
-    assert column(table, "Caching saves USD/request") == ["0.00090"]
+    assert column(table, "Request Cost USD") == ["0.0023"]
+    assert column(table, "USD per M tokens Blended") == ["0.94"]
+    assert column(table, "USD per M tokens Per output") == ["4.68"]
+    assert column(table, "Request Caching saves USD") == ["0.00090"]
 
 
 def test_twelve_months_of_demand():

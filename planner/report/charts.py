@@ -39,6 +39,7 @@ _NAMES: Final = 232.0
 _BAR: Final = 13.0
 _PITCH: Final = 18.5
 _BROKEN_FROM: Final = 3.0
+_MOST_MARK: Final = 2.5
 
 
 def bar_chart(bars: Sequence[Bar], mark: float | None, mark_text: str, alt: str) -> str:
@@ -55,8 +56,10 @@ def bar_chart(bars: Sequence[Bar], mark: float | None, mark_text: str, alt: str)
     cap = longest
     if len(values) > 1 and longest > _BROKEN_FROM * max(values[1], mark or 0.0):
         cap = 1.25 * max(values[1], mark or 0.0)
+    # A mark beyond what the bars bear is left to the words.
+    marks = [bar.mark if bar.mark is not None and bar.mark <= _MOST_MARK * cap else None for bar in bars]
     room = _WIDTH - left - max((svg.text_width(bar.text, bold=True) for bar in bars), default=0.0) - 12
-    scale = max(room, 60.0) / max(cap, (mark or 0.0) * 1.1)
+    scale = max(room, 60.0) / max(cap, (mark or 0.0) * 1.1, *(own or 0.0 for own in marks), 1e-300)
     parts = []
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
@@ -86,15 +89,16 @@ def bar_chart(bars: Sequence[Bar], mark: float | None, mark_text: str, alt: str)
         parts.append(svg.text(words_at, 10, mark_text, colour=svg.RUST, anchor="middle", weight=600))
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
-        x = left + min(bar.reach, cap) * scale + 6
+        own = marks[index]
+        x = left + max(min(bar.reach, cap), own or 0.0) * scale + 6
         room = svg.text_width(bar.text, bold=bar.strong)
         # The dashed line must not run through a value.
         parts.append(svg.rect(x - 2, y, room, _BAR, "#FFFFFF"))
         colour = svg.RUST if bar.hatched else svg.INK
         parts.append(svg.text(x, y + _BAR - 3, bar.text, colour=colour, weight=700 if bar.strong else 500))
-        if bar.mark is not None and bar.mark <= cap:
-            own = left + bar.mark * scale
-            parts.append(svg.line(own, y - 2, own, y + _BAR + 2, svg.RUST, 2.2))
+        if own is not None:
+            at = left + own * scale
+            parts.append(svg.line(at, y - 2, at, y + _BAR + 2, svg.RUST, 2.2))
     names = [(bar.label, bar.strong) for bar in bars]
     middles = [top + _PITCH * index + _BAR / 2 for index in range(len(bars))]
     return svg.named(svg.drawing(_WIDTH, height, alt, parts), names, middles, height, left - 8, _WIDTH)

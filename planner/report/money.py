@@ -121,6 +121,18 @@ def unit_in(name: str, code: str) -> str:
     return told(unit_of(name).symbol, code)
 
 
+def percent(share: float) -> str:
+    """A share as percent, with decimals where whole percents would say nothing.
+
+    >>> percent(0.1414), percent(0.0035), percent(0.0)
+    ('14%', '0.35%', '0%')
+    """
+    return as_percent(share, decimals_of([share * 100], "", 2) if 0 < share < _ONE_PERCENT else 0)
+
+
+_ONE_PERCENT: Final = 0.01
+
+
 def has_money(study: Study) -> bool:
     """Whether anything of a study has a price."""
     return any(is_priced(case.result.scenario) for case in study.cases)

@@ -113,6 +113,8 @@ def _spots(spots: Sequence[tuple[float, float, Spot]], left: float, right: float
             parts.append(svg.rect(x - 3.6, y - 3.6, 7.2, 7.2, svg.INK, "#FFFFFF"))
         else:
             parts.append(svg.circle(x, y, 4.0, "#FFFFFF", svg.INK))
+        if not spot.text:
+            continue
         room = svg.text_width(spot.text, 9.5, bold=True)
         start = x + 7 if x + 7 + room < right else max(x - room - 7, left)
         places = [y - 7, y + 14, y - 19, y + 26]

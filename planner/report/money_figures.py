@@ -117,7 +117,7 @@ def utilisation(study: Study) -> CurveChart | None:
         planned = max(planned, own.of(case.result.cost_per_m_tokens) or 0.0)
         share = case.result.break_even_share
         if api is not None and share is not None and share <= 1 and _same_api(study, case, first):
-            spots.append(Spot(share, api, as_percent(share)))
+            spots.append(Spot(share, api, money.percent(share)))
     busy = result.busy_share or 1.0
     spots.append(
         Spot(busy, till.of(result.cost_per_m_tokens) or 0.0, f"{first.label} planned, {as_percent(busy)}", planned=True)
@@ -149,7 +149,7 @@ def _utilisation_figure(first: Case, till: Till) -> Figure:
         case AgainstApi.UNKNOWN:
             title = f"{first.label} costs {own} at {at}, {used} at full load"
         case _:
-            title = f"{first.label} beats the API from {as_percent(share or 0.0)} utilisation on"
+            title = f"{first.label} beats the API from {money.percent(share or 0.0)} utilisation on"
     return Figure(
         title,
         f"Cost {_PER_M}{f', {till.code}' if till.code else ''}; dashed: the API",
@@ -176,7 +176,8 @@ def volume(study: Study) -> CurveChart | None:
         curves.append(Curve(case.label, ((0.0, monthly), (end, monthly)), strong=case is first))
         meets = case.result.break_even_m_tokens or 0.0
         if (case.result.break_even_share or 0.0) <= 1:
-            spots.append(Spot(meets, monthly, f"{say('break_even_m_tokens', meets)} M"))
+            words = f"{say('break_even_m_tokens', meets)} M" if case is first else ""
+            spots.append(Spot(meets, monthly, words))
     planned = result.monthly_capacity_m_tokens or 0.0
     spots.append(Spot(planned, tops[0], "planned", planned=True))
     curves.append(Curve("API", ((0.0, 0.0), (most, api * most)), against=True))

@@ -91,7 +91,7 @@ def _api(result: Result, till: Till) -> str:
     name = f"the API ({cut(result.scenario.api, 32)})" if result.scenario.api else "the API"
     bill = till.sum(result.api_cost_month)
     said = f"For the same output with its prompts {name} charges {bill} a month: "
-    less, at = till.sum(-saving), as_percent(share)
+    less, at = till.sum(-saving), money.percent(share)
     if share > 1:
         return f"{said}{less} less. Break-even takes {at} of what the hardware can serve, so never."
     if saving < 0:
@@ -174,7 +174,7 @@ def _decision(study: Study, best: Case, till: Till) -> str:
         case AgainstApi.NEVER:
             return f"Buy the output from the API; do not run {best.label}."
         case AgainstApi.DEARER:
-            share = as_percent(result.break_even_share or 0.0)
+            share = money.percent(result.break_even_share or 0.0)
             return f"Buy the output from the API until {best.label} is busy {share} of its hours."
     plan = money.plan_of(study, best)
     if plan is not None and (plan.months[-1].saved_cost or 0.0) < 0:
@@ -214,7 +214,7 @@ def tiles(study: Study) -> tuple[Tile, ...]:
     else:
         found.append(Tile("Dearer a month than the API", till.short(-saving), "", bills))
     if share is not None:
-        at = as_percent(share)
+        at = money.percent(share)
         never, plan = f"it would take {at} of the capacity", f"the plan assumes {busy}"
         found.append(Tile("Break-even utilisation", "never" if share > 1 else at, "", never if share > 1 else plan))
     target = scenario.target_tokens_per_sec
@@ -240,7 +240,7 @@ def alerts(study: Study) -> list[Alert]:
     share, busy = result.break_even_share, result.busy_share or 0.0
     if busy > _POINTS:
         more = money.cost_at(result, busy - _POINTS) - (result.cost_per_m_tokens or 0.0)
-        below = f"Below {as_percent(share)} the API is cheaper; ten" if share is not None and share <= 1 else "Ten"
+        below = f"Below {money.percent(share)} the API is cheaper; ten" if share is not None and share <= 1 else "Ten"
         said = f"{below} percentage points less cost {till.price(more)} more {_PER_M}."
         found.insert(0, Alert("Utilisation.", said, "cost"))
     widest = next((swing for swing in money.swings(study, best) if swing.name != "Utilisation"), None)

@@ -118,7 +118,8 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
     ]
     fitting = [n for n, line in enumerate(lines) if fits(line.result) is not False]
     least = min((min(costs[n]) for n in fitting), default=1.0)
-    decimals = money.decimals_of([least], till.code)
+    most = max((max(costs[n]) for n in fitting), default=least)
+    decimals = money.decimals_of([least], till.code, 1 if most >= 1 else 2)
     held = all(line.api is not None for line in lines)
     rows, pairs, cheaper = [], 0, 0
     for number, line in enumerate(lines):
@@ -136,7 +137,6 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
         many = sentence(in_words(cheaper)) if cheaper else "None"
         title = f"{many} of {in_words(pairs)} pairs cost{'s' if cheaper == 1 else ''} less than the API"
     else:
-        most = max((max(costs[n]) for n in fitting), default=least)
         title = f"From {till.price(least / till.rate)} to {till.price(most / till.rate)} per million output tokens"
     figure = Figure(
         title, f"{head}: cost per million output tokens{f', {till.code}' if till.code else ''}{which}", title

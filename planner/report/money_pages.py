@@ -134,9 +134,11 @@ def _cost_lede(study: Study) -> str:
     match against_api(result):
         case AgainstApi.CHEAPER if share is not None:
             room = plain(round(((result.busy_share or 0.0) - share) * 100))
-            said.append(f"It beats the API above {as_percent(share)}: a margin of safety of {room} percentage points.")
+            said.append(
+                f"It beats the API above {money.percent(share)}: a margin of safety of {room} percentage points."
+            )
         case AgainstApi.DEARER if share is not None:
-            said.append(f"The API is cheaper below {as_percent(share)}.")
+            said.append(f"The API is cheaper below {money.percent(share)}.")
         case AgainstApi.NEVER:
             said.append("The API is cheaper at any utilisation of this hardware.")
     if lost := money_figures.beaten(study):

@@ -32,7 +32,7 @@ _THOUSANDS_FROM: Final = 10_000.0
 
 
 def _in_thousands(plan: DemandPlan, till: Till) -> bool:
-    amounts = [value for m in plan.months for value in (m.monthly_cost, m.api_cost_month, m.saved_cost)]
+    amounts = [m.saved_cost for m in plan.months] + [plan.total_cost, plan.total_api_cost]
     return max((abs(till.of(value) or 0.0) for value in amounts), default=0.0) >= _THOUSANDS_FROM
 
 
@@ -168,7 +168,7 @@ def outlooks(study: Study, cases: Sequence[Case]) -> Table:
     """Best, base and worst cost of these."""
     found = [(case, outlook) for case in cases if (outlook := money.outlook(study, case)) is not None]
     shown = [case for case, _ in found]
-    per_m = f"{code_of(study, shown)}/M tokens"
+    per_m = f"{code_of(study, shown)} per M output tokens"
     tills = [money.till_of(study, case.result) for case in shown]
     cases_of = {
         "Best case": [outlook.best_cost for _, outlook in found],
@@ -176,7 +176,7 @@ def outlooks(study: Study, cases: Sequence[Case]) -> Table:
         "Worst case": [outlook.worst_cost for _, outlook in found],
     }
     columns = [
-        (Head(label, per_m), cells_of([till.of(value) for till, value in zip(tills, values, strict=True)]))
+        (per_m, Head(label), cells_of([till.of(value) for till, value in zip(tills, values, strict=True)]))
         for label, values in cases_of.items()
     ]
     return case_table(study, shown, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import statistics
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +31,7 @@ def cells_of(values: Sequence[float | None], *, sums: bool = False) -> list[Cell
     known = [value for value in values if value is not None]
     least = min((abs(value) for value in known if value), default=0.0)
     most = max((abs(value) for value in known), default=0.0)
-    decimals = 0 if sums and most >= SMALL else max(money.decimals_of([least], ""), 0)
+    decimals = 0 if sums and most >= SMALL else money.decimals_of([least], "", 1 if most >= 1 else 2)
     return [
         Cell("") if value is None else Cell(amount(value, "", decimals), marks="negative" if value < 0 else "")
         for value in values
@@ -64,25 +64,22 @@ def _monthly(name: str) -> Callable[[Result], float | None]:
 
 
 def case_table(
-    study: Study,
-    cases: Sequence[Case],
-    columns: Iterable[tuple[Head, list[Cell]]],
-    *,
-    groups: tuple[Group, ...] = (),
-    note: str = "",
+    study: Study, cases: Sequence[Case], columns: Iterable[tuple[str, Head, list[Cell]]], *, note: str = ""
 ) -> Table:
-    """A row for each case; the currency in a column of its own where the rows have several."""
-    kept = [(head, cells) for head, cells in columns if any(cell.text for cell in cells)]
+    """A row for each case, columns under the head of their group; the currency in a column where rows have several."""
+    kept = [(group, head, cells) for group, head, cells in columns if any(cell.text for cell in cells)]
     codes = [money.till_of(study, case.result).code for case in cases]
     if len(set(codes)) > 1:
-        kept.insert(0, (Head("In"), [Cell(code) for code in codes]))
-    heads = (Head("Scenario", text=4), *(head for head, _ in kept))
+        kept.insert(0, ("", Head("In"), [Cell(code) for code in codes]))
+    kept.insert(0, ("", Head("Scenario", text=4), [name_cell(case) for case in cases]))
     best = study.recommendation.best
     rows = tuple(
-        Row((name_cell(case), *(cells[index] for _, cells in kept)), "best" if case.result is best else "")
+        Row(tuple(cells[index] for _, _, cells in kept), "best" if case.result is best else "")
         for index, case in enumerate(cases)
     )
-    return Table(heads, rows, groups, note=note)
+    spans = [(name, len(list(run))) for name, run in itertools.groupby(group for group, _, _ in kept)]
+    groups = tuple(Group(name, span) for name, span in spans) if any(name for name, _ in spans) else ()
+    return Table(tuple(head for _, head, _ in kept), rows, groups, note=note)
 
 
 def code_of(study: Study, cases: Sequence[Case]) -> str:
@@ -104,16 +101,16 @@ def glance(study: Study) -> Table:
     """Every scenario's cost, the API's charge, what is saved, and where both are the same."""
     cases = _priced(study)
     code = code_of(study, cases)
-    per_m, month = f"{code}/M tokens", f"{code}/month"
+    per_m, month = f"{code} per M output tokens", f"{code} per month"
     columns = (
-        (Head("Devices"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
-        (Head("Utilisation"), [_share(case.result.busy_share) for case in cases]),
-        (Head("Cost", per_m), _column(study, cases, _figure("cost_per_m_tokens"))),
-        (Head("API", per_m), _column(study, cases, _figure("api_cost_per_m_output"))),
-        (Head("Cost", month), _column(study, cases, _figure("monthly_cost"), sums=True)),
-        (Head("API", month), _column(study, cases, _figure("api_cost_month"), sums=True)),
-        (Head("Saving", month), _column(study, cases, _figure("saving_cost_month"), sums=True)),
-        (Head("Break-even at"), [_break_even(case.result) for case in cases]),
+        ("", Head("Devices"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
+        ("", Head("Utilisation"), [_share(case.result.busy_share) for case in cases]),
+        (per_m, Head("Cost"), _column(study, cases, _figure("cost_per_m_tokens"))),
+        (per_m, Head("API"), _column(study, cases, _figure("api_cost_per_m_output"))),
+        (month, Head("Cost"), _column(study, cases, _figure("monthly_cost"), sums=True)),
+        (month, Head("API"), _column(study, cases, _figure("api_cost_month"), sums=True)),
+        (month, Head("Saving"), _column(study, cases, _figure("saving_cost_month"), sums=True)),
+        ("", Head("Break-even at"), [_break_even(case.result) for case in cases]),
     )
     note = left_out(study, MOST_ROWS, sheet=_SHEET)
     return case_table(study, cases, columns, note=note)
@@ -128,8 +125,8 @@ def _break_even(result: Result) -> Cell:
     if share is None:
         return Cell("")
     if share > 1:
-        return Cell(f"never ({as_percent(share)})", marks="negative")
-    return Cell(as_percent(share))
+        return Cell(f"never ({money.percent(share)})", marks="negative")
+    return Cell(money.percent(share))
 
 
 LINES: Final = (
@@ -146,35 +143,35 @@ LINES: Final = (
 def lines(study: Study) -> Table:
     """What a month costs by line, and how much of it is used and idle."""
     cases = [case for case in _priced(study) if case.result.hourly_cost_h is not None]
-    month = f"{code_of(study, cases)} a month"
+    month = f"{code_of(study, cases)} per month"
     used = [(name, label) for name, label in LINES if any(getattr(case.result, name) for case in cases)]
-    columns = [(Head(label), _column(study, cases, _monthly(name), sums=True)) for name, label in used]
+    columns = [(month, Head(label), _column(study, cases, _monthly(name), sums=True)) for name, label in used]
     columns += [
-        (Head("Allocated"), _column(study, cases, _figure("monthly_cost"), sums=True)),
-        (Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
-        (Head("Idle"), _column(study, cases, _monthly("idle_cost_h"), sums=True)),
+        (month, Head("Allocated"), _column(study, cases, _figure("monthly_cost"), sums=True)),
+        (month, Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
+        (month, Head("Idle"), _column(study, cases, _monthly("idle_cost_h"), sums=True)),
     ]
-    table = case_table(study, cases, columns)
-    return dataclasses.replace(table, groups=(Group("", 1), Group(month, len(table.heads) - 1))) if cases else table
+    return case_table(study, cases, columns)
 
 
 def per_unit(study: Study) -> Table:
     """What a token and a request cost: allocated, used and idle, input and output apart, and what a month yields."""
     cases = [case for case in _priced(study) if case.result.cost_per_m_tokens is not None]
     code = code_of(study, cases)
-    per_m = f"{code}/M tokens"
+    per_m = f"{code} per M tokens"
     columns = (
-        (Head("Allocated", per_m), _column(study, cases, _figure("cost_per_m_tokens"))),
-        (Head("Used", per_m), _column(study, cases, _figure("used_cost_per_m_tokens"))),
-        (Head("Idle", per_m), _column(study, cases, _idle_per_m)),
-        (Head("Input alone", per_m), _column(study, cases, _figure("cost_per_m_input_tokens"))),
-        (Head("Output alone", per_m), _column(study, cases, _figure("cost_per_m_generated_tokens"))),
-        (Head("Request", code), _column(study, cases, _figure("cost_per_request"))),
+        (per_m, Head("Allocated"), _column(study, cases, _figure("cost_per_m_tokens"))),
+        (per_m, Head("Used"), _column(study, cases, _figure("used_cost_per_m_tokens"))),
+        (per_m, Head("Idle"), _column(study, cases, _idle_per_m)),
+        (per_m, Head("Input alone"), _column(study, cases, _figure("cost_per_m_input_tokens"))),
+        (per_m, Head("Output alone"), _column(study, cases, _figure("cost_per_m_generated_tokens"))),
+        (f"{code} per", Head("Request"), _column(study, cases, _figure("cost_per_request"))),
         (
+            "",
             Head("Output a month", "M tokens"),
             [Cell(say("monthly_capacity_m_tokens", case.result.monthly_capacity_m_tokens)) for case in cases],
         ),
-        (Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
+        ("", Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
     )
     return case_table(study, cases, columns)
 
@@ -189,11 +186,15 @@ def owned(study: Study) -> Table:
     cases = [case for case in _priced(study) if case.result.capex_cost is not None]
     code = code_of(study, cases)
     columns = (
-        (Head("Devices bought"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
-        (Head("Use of them"), [_share(case.result.busy_share) for case in cases]),
-        (Head("Purchase", code), _column(study, cases, _figure("capex_cost"), sums=True)),
-        (Head("Residual value", code), _column(study, cases, _figure("residual_cost"), sums=True)),
-        (Head("Useful life", "years"), [Cell(plain(case.result.scenario.useful_life_years or 0.0)) for case in cases]),
+        ("", Head("Devices bought"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
+        ("", Head("Use of them"), [_share(case.result.busy_share) for case in cases]),
+        ("", Head("Purchase", code), _column(study, cases, _figure("capex_cost"), sums=True)),
+        ("", Head("Residual value", code), _column(study, cases, _figure("residual_cost"), sums=True)),
+        (
+            "",
+            Head("Useful life", "years"),
+            [Cell(plain(case.result.scenario.useful_life_years or 0.0)) for case in cases],
+        ),
     )
     return case_table(study, cases, columns)
 
@@ -202,7 +203,7 @@ def api(study: Study) -> Table:
     """What an API charges for each scenario's own mix of tokens."""
     cases = [case for case in _priced(study) if case.result.api_request_cost is not None]
     code = code_of(study, cases)
-    per_m = f"{code}/M tokens"
+    per_m = f"{code} per M tokens"
     named = any(case.result.scenario.api for case in cases)
 
     def tokens(name: str) -> list[Cell]:
@@ -213,20 +214,21 @@ def api(study: Study) -> Table:
         return _column(study, cases, lambda result: getattr(result.scenario, name))
 
     columns = (
-        (Head("API", text=2), [Cell(cut(case.result.scenario.api, 28) if named else "") for case in cases]),
-        (Head("Prompt", "tokens"), tokens("prompt_tokens")),
-        (Head("of it cached"), tokens("cached_tokens")),
-        (Head("of it written"), tokens("cache_write_tokens")),
-        (Head("Output", "tokens"), tokens("output_tokens")),
-        (Head("Input", per_m), price("input_cost_m")),
-        (Head("Cached", per_m), price("cached_cost_m")),
-        (Head("Write", per_m), price("cache_write_cost_m")),
-        (Head("Output", per_m), price("output_cost_m")),
-        (Head("Request", code), _column(study, cases, _figure("api_request_cost"))),
-        (Head("Blended", per_m), _column(study, cases, _figure("blended_cost_m"))),
-        (Head("Per output", per_m), _column(study, cases, _figure("api_cost_per_m_output"))),
-        (Head("Caching saves", f"{code}/request"), _column(study, cases, _figure("cache_saving_cost"))),
+        ("", Head("API", text=2), [Cell(cut(case.result.scenario.api, 28) if named else "") for case in cases]),
+        ("Tokens", Head("Prompt"), tokens("prompt_tokens")),
+        ("Tokens", Head("cached"), tokens("cached_tokens")),
+        ("Tokens", Head("written"), tokens("cache_write_tokens")),
+        ("Tokens", Head("Output"), tokens("output_tokens")),
+        (per_m, Head("Input"), price("input_cost_m")),
+        (per_m, Head("Cached"), price("cached_cost_m")),
+        (per_m, Head("Write"), price("cache_write_cost_m")),
+        (per_m, Head("Output"), price("output_cost_m")),
+        (per_m, Head("Blended"), _column(study, cases, _figure("blended_cost_m"))),
+        (per_m, Head("Per output"), _column(study, cases, _figure("api_cost_per_m_output"))),
+        ("Request", Head("Cost", code), _column(study, cases, _figure("api_request_cost"))),
+        ("Request", Head("Caching saves", code), _column(study, cases, _figure("cache_saving_cost"))),
         (
+            "Request",
             Head("Caching saves here", "s"),
             [Cell(say("cache_saved_s", v) if (v := case.result.cache_saved_s) is not None else "") for case in cases],
         ),

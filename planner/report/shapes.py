@@ -25,7 +25,7 @@ class Bar:
     @property
     def reach(self) -> float:
         """How far the bar and its whisker reach."""
-        return max(self.value, self.mark or 0.0, *(self.ends or (self.value, self.value)))
+        return max(self.value, *(self.ends or (self.value, self.value)))
 
 
 @dataclass(frozen=True, slots=True)
