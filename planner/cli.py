@@ -5,6 +5,7 @@ Each loads only what it needs, so that --help answers.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import sys
@@ -19,7 +20,7 @@ from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
 from planner.issues import PlannerError, Severity
-from planner.settings import option_of, settings
+from planner.settings import Settings, option_of, settings
 from planner.terminal import counted, print_end, print_issues, print_results, progress, study_as_json
 
 if TYPE_CHECKING:
@@ -84,13 +85,16 @@ def _study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """An option for each setting of the report, in the order of their declaration."""
+    usual = {each.name: each.default for each in dataclasses.fields(Settings)}
     for name, setting in reversed(tuple(settings().items())):
+        said = [setting.help, f"Accepted: {setting.accepted}." if setting.example else ""]
+        said.append(f" [{usual[name]}]" if usual[name] else "")
         command = click.option(
             option_of(name),
             name,
             type=click.Choice(setting.words, case_sensitive=False) if setting.words else str,
             multiple=setting.several,
-            help=f"{setting.help} Accepted: {setting.accepted}." if setting.example else setting.help,
+            help=" ".join(filter(None, said)),
         )(command)
     return command
 
@@ -101,6 +105,7 @@ Examples:
   planner run scenarios.xlsx
   planner run scenarios.xlsx --in-place    the result sheets into the workbook itself
   planner run scenarios.xlsx -o results.xlsx --pdf report.pdf --paper letter
+  planner run scenarios.xlsx --status final --approved-by "B. Approver" --locale de-DE --pdf-variant pdf/a-3b
   planner run scenarios.xlsx --precisions fp16,fp8,q4_k_m --batches 1,16,64
   planner run scenarios.xlsx --no-pdf --json | jq .results
 """
@@ -153,6 +158,9 @@ def run(
     Results go to NAME.results.xlsx, a copy of the workbook with the result sheets in it, and the
     report to NAME.report.pdf beside it. With --in-place the workbook itself gets the sheets; all
     else in it stays as it is, and a backup is kept.
+
+    The report takes its title, names, texts, logo, status, locale and paper from the workbook's
+    sheet Report (`planner new` has one); an option wins over it.
     """
     from planner import job as jobs  # noqa: PLC0415  --help must not load openpyxl
     from planner.recompute import read_as_of  # noqa: PLC0415

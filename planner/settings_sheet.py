@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -81,7 +81,8 @@ def _known(row: Mapping[int, Cell]) -> str | None:
 def complete(read: ReadSettings, folder: Path, over: Mapping[str, Any]) -> tuple[Settings, tuple[Issue, ...]]:
     """The settings of a sheet with those that win over them, the logo's file found and tried, and every issue.
 
-    A logo that the sheet names lies beside the workbook, in ``folder``.
+    A logo that the sheet names lies in the workbook's ``folder``: a workbook may come from anybody, and must not show
+    other files of who runs it, nor have a computer of its choice asked for one.
     Raises PlannerError where one that wins is not accepted.
     """
     settled = overridden(read.settings, over)
@@ -90,6 +91,10 @@ def complete(read: ReadSettings, folder: Path, over: Mapping[str, Any]) -> tuple
     named = bool(over.get("logo"))
     path = Path(settled.logo) if named else folder / settled.logo
     try:
+        if not named and not _lies_within(folder, settled.logo):
+            raise BadValueError(  # noqa: TRY301  said at its cell, as what reading finds
+                f"Logo is {echo(settled.logo)}, outside the workbook's folder", "a file in it, or another by --logo"
+            )
         read_logo(path, settled.logo)
     except BadValueError as bad:
         if named:
@@ -97,6 +102,14 @@ def complete(read: ReadSettings, folder: Path, over: Mapping[str, Any]) -> tuple
         refused = _issue(read.sheet, read.cells.get("logo", ""), bad.problem, bad.accepted, Severity.ERROR, "value")
         return dataclasses.replace(settled, logo=""), (*read.issues, refused)
     return dataclasses.replace(settled, logo=str(path)), read.issues
+
+
+def _lies_within(folder: Path, name: str) -> bool:
+    """Whether a path leads to somewhere below a folder; nothing outside of it is asked."""
+    pure = PureWindowsPath(name)
+    if pure.anchor or ".." in pure.parts:
+        return False
+    return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
 class _Reader:

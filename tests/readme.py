@@ -9,6 +9,7 @@ from planner import units
 from planner.columns import Text
 from planner.functions import EXCEL_FUNCTIONS
 from planner.plan.scenario import COLUMNS
+from planner.settings import option_of, settings
 from planner.workbook.starter import STARTER
 
 README = Path(__file__).parent.parent / "README.md"
@@ -30,7 +31,17 @@ def functions() -> str:
     return "\n".join(lines)
 
 
+def report_settings() -> str:
+    lines = ["| setting | option | accepted | what it is |", "|---|---|---|---|"]
+    lines += [
+        f"| {setting.label} | `{option_of(name)}` | {setting.accepted} | {setting.help.replace('|', '&#124;')} |"
+        for name, setting in settings().items()
+    ]
+    return "\n".join(lines)
+
+
 TABLES = (
+    ("settings", report_settings()),
     ("columns", columns(common=True)),
     ("further columns", columns(common=False)),
     ("functions", functions()),

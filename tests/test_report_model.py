@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,8 @@ from planner.report.parts import (
     tidy,
     width_of,
 )
-from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, ranked
+from planner.report.render import to_html
+from planner.report.tables import MOST_OF_MANY, MOST_ROWS, MOST_VARIANT_ROWS, ranked
 from planner.report.worked import expression, worked
 from planner.settings import Settings
 
@@ -389,10 +391,29 @@ def test_a_card_holds_every_figure_with_its_unit():
 def test_more_rows_than_pages_bear_are_cut_and_the_rest_is_pointed_to():
     study = study_of([scenario(f"{n}", bandwidth_gb_s=1000 + n) for n in range(MOST_ROWS + 1)])
     said = report(study)
-    assert len(said.results.rows) == MOST_ROWS
+    assert len(said.results.rows) == MOST_OF_MANY
     assert said.results.rows[0].cells[0].tag == f"S{MOST_ROWS + 1}"
     assert "results workbook" in said.results.note
     assert all(len(table.rows) == MOST_VARIANT_ROWS for table in (*said.precision, *said.batch))
+
+
+def test_of_very_many_scenarios_the_pages_stay_as_few():
+    few = study_of([scenario(f"{n}", bandwidth_gb_s=1000 + n) for n in range(MOST_ROWS + 100)])
+    cases = tuple(replace(few.cases[n % len(few.cases)], number=n + 1) for n in range(10_000))
+    many = Study(cases, (), ())
+    short, long = (to_html(report(study)) for study in (few, many))
+    assert len(long) < 1.1 * len(short)
+    assert long.count("<tr") < 1.1 * short.count("<tr")
+    # The variants of what is not printed are not evaluated.
+    assert len(many.by_batch.evaluated) <= MOST_VARIANT_ROWS
+    assert len(many.by_precision.evaluated) <= MOST_OF_MANY
+
+
+def test_of_many_scenarios_the_spread_of_each_figure_is_printed():
+    study = study_of([scenario(f"{n}", bandwidth_gb_s=140 * (n + 1)) for n in range(MOST_ROWS + 1)])
+    spread = {row[0]: row[1:] for row in texts_of(report(study).spread)}
+    assert spread["Per stream"] == ["tok/s", "301", "0.85", "128.35", "255.85"]
+    assert report(study_of([scenario()])).spread.rows == ()
 
 
 def test_ranking_puts_those_that_qualify_first(seven):

@@ -5,6 +5,7 @@ import datetime as dt
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from planner.cli import main
 from planner.headers import Cell, Grid
@@ -108,6 +109,22 @@ def test_locales_that_are_known(text):
     assert Settings(locale=text).locale == text
 
 
+def test_the_starters_sheet_has_every_setting_and_is_read_when_filled(tmp_path):
+    book = tmp_path / "plan.xlsx"
+    write_starter(book, SAMPLE[:1])
+    assert plan_workbook(book).settings == Settings()
+    workbook = openpyxl.load_workbook(book)
+    rows = {row[0].value: row for row in workbook["Report"].iter_rows(min_row=5)}
+    assert list(rows) == [setting.label for setting in settings().values()]
+    rows["Title"][1].value = "Plan"
+    rows["Decision"][1].value, rows["Decision"][2].value = "Go", "me"
+    rows["Decision"][3].value = dt.date(2026, 12, 12)
+    workbook.save(book)
+    study = plan_workbook(book)
+    assert study.settings == Settings(title="Plan", decisions=(Decision("Go", "me", dt.date(2026, 12, 12)),))
+    assert not any(issue.sheet == "Report" for issue in study.issues)
+
+
 # What is not
 
 
@@ -200,6 +217,40 @@ def test_bad_settings_in_python_are_all_said_in_one():
     assert str(caught.value) == (
         "Status is 'x'; expected one of draft, final. Paper is 'A5'; expected one of A4, Letter."
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/logo.png",
+        "../logo.png",
+        "a/../../logo.png",
+        "..\\logo.png",
+        r"\\server\share\logo.png",
+        "//server/share/logo.png",
+        "C:logo.png",
+        r"C:\logo.png",
+        "link/logo.png",
+    ],
+)
+def test_a_workbook_names_no_logo_outside_its_folder(name, tmp_path):
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
+    (folder / "link").symlink_to(tmp_path)
+    assert said(("Logo", name), folder=folder) == [
+        f"Report!B1: Logo is '{name}', outside the workbook's folder; expected a file in it, or another by --logo."
+    ]
+
+
+def test_a_logo_in_the_folder_of_the_workbook_is_found_and_one_given_wins(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    for name in ("pictures/a.png", "b.png"):
+        Image.new("RGB", (9, 9)).save(tmp_path / name)
+    read = read_settings([grid(("Logo", "pictures/a.png"))])
+    assert complete(read, tmp_path, {})[0].logo == str(tmp_path / "pictures/a.png")
+    given = str(tmp_path / "b.png")
+    assert complete(read, tmp_path, {"logo": given})[0].logo == given
 
 
 # Options

@@ -47,7 +47,7 @@ def test_the_starter_has_headers_notes_drop_downs_an_example_a_legend_and_an_exp
     path = tmp_path / "new.xlsx"
     write_starter(path)
     workbook = openpyxl.load_workbook(path)
-    assert workbook.sheetnames == ["Scenarios", "Devices", "Models", "Columns", "Precisions"]
+    assert workbook.sheetnames == ["Scenarios", "Devices", "Models", "Report", "Columns", "Precisions"]
     sheet = workbook["Scenarios"]
     heads = list(sheet[HEADER_ROW + 1])
     assert [cell.value for cell in heads] == [header_of(name) for name in STARTER]

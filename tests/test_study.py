@@ -103,7 +103,7 @@ def test_the_study_holds_its_variants_table_and_recommendation():
 
 def test_a_case_without_precision_has_no_variants():
     study = study_of([Scenario(weights_gb=140, bandwidth_gb_s=3350)])
-    assert study.by_precision == ((None, None, None),)
+    assert tuple(study.by_precision) == ((None, None, None),)
     assert len(study.by_batch[0]) == 8
 
 
@@ -115,7 +115,7 @@ def test_derived_results_are_made_once():
 
 def test_an_empty_study_still_has_a_table():
     study = make_study([])
-    assert (study.cases, study.issues, study.by_precision, study.by_batch) == ((), (), (), ())
+    assert (study.cases, study.issues, tuple(study.by_precision), tuple(study.by_batch)) == ((), (), (), ())
     assert len(study.table.rows) == 4
     assert study.recommendation.best is None
 

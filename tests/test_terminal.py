@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
 import subprocess
 import sys
 
@@ -14,18 +13,12 @@ import pytest
 from planner.job import Outcome
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, study_of
-from planner.terminal import cut, print_end, print_issues, print_results, quoted, study_as_json
+from planner.terminal import cut, print_end, print_issues, print_results, study_as_json
 
 
 def test_a_name_is_cut_and_turns_no_line_round():
     assert cut("x" * 200) == "x" * 99 + "…"
     assert cut("a\u202eb\u200b") == "ab"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="quoting of a POSIX shell; runs on Linux and macOS")
-def test_a_command_can_be_pasted_back():
-    words = ["planner", "run", "my plan.xlsx", "it's"]
-    assert shlex.split(quoted(words)) == words
 
 
 def test_notes_that_say_the_same_stand_once_with_every_cell(capsys):

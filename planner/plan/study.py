@@ -7,7 +7,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.demand_plan import DemandPlan, demand_plan
@@ -31,7 +31,7 @@ from planner.plan.whatif import Fix, fixes_of
 from planner.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from planner.plan.scenario import Result, Scenario
 
@@ -121,6 +121,33 @@ class Case:
         return self.result.scenario.name
 
 
+_T = TypeVar("_T")
+
+
+class Variants(Generic[_T]):
+    """The variants of each case in order, evaluated when first asked for: a report prints those of few among many."""
+
+    def __init__(self, cases: Sequence[Case], variants_of: Callable[[Result], _T]) -> None:
+        self._cases, self._variants_of = cases, variants_of
+        self._known: dict[int, _T] = {}
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, index: int) -> _T:
+        if index not in self._known:
+            self._known[index] = self._variants_of(self._cases[index].result)
+        return self._known[index]
+
+    @property
+    def evaluated(self) -> Mapping[int, _T]:
+        """Those that were asked for, by the place of their case."""
+        return MappingProxyType(self._known)
+
+    def __iter__(self) -> Iterator[_T]:
+        return (self[index] for index in range(len(self)))
+
+
 @dataclass(frozen=True)
 class Study:
     """Results, variants, speed table, recommendation and every issue, for sheets and report to present."""
@@ -165,14 +192,16 @@ class Study:
         return tuple(outlook_of(case.result) for case in self.cases[:FIXES_LIMIT])
 
     @cached_property
-    def by_precision(self) -> tuple[tuple[Result | None, ...], ...]:
-        """For each case, the scenario at each of the asked precisions."""
-        return tuple(tuple(at_precision(case.result, name) for name in self.options.precisions) for case in self.cases)
+    def by_precision(self) -> Variants[tuple[Result | None, ...]]:
+        """For each case, the scenario at each of the asked precisions; evaluated when asked for."""
+        names = self.options.precisions
+        return Variants(self.cases, lambda result: tuple(at_precision(result, name) for name in names))
 
     @cached_property
-    def by_batch(self) -> tuple[tuple[Result, ...], ...]:
-        """For each case, the scenario at each of the asked batch sizes."""
-        return tuple(tuple(at_batch(case.result, size) for size in self.options.batches) for case in self.cases)
+    def by_batch(self) -> Variants[tuple[Result, ...]]:
+        """For each case, the scenario at each of the asked batch sizes; evaluated when asked for."""
+        sizes = self.options.batches
+        return Variants(self.cases, lambda result: tuple(at_batch(result, size) for size in sizes))
 
     @cached_property
     def fixes(self) -> tuple[tuple[Fix, ...], ...]:

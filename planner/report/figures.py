@@ -14,6 +14,9 @@ from planner.report.parts import Cell, Head, Row, Table, in_words, say, with_uni
 from planner.report.shapes import Dots, Figure, Line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planner.plan.scenario import Result
     from planner.plan.study import Study
 
 MOST_LINES: Final = 6
@@ -48,7 +51,9 @@ class DotChart:
 def dots(study: Study) -> DotChart | None:
     """Per-stream rates at the asked precisions; None where no scenario states its own precision."""
     names = study.options.precisions[:MOST_DOT_NAMES]
-    able = [case for case in study.cases if any(study.by_precision[case.number - 1])]
+    # Of very many, those that are printed: each precision of a scenario is an evaluation of its own.
+    cases = tables.printed(study, tables.MOST_ROWS)
+    able = [case for case in cases if any(study.by_precision[case.number - 1])]
     if not able or not names:
         return None
     first = {case.number for case in tables.ranked(study)[:MOST_DOT_ROWS]} if len(able) > MOST_DOT_ROWS else None
@@ -59,18 +64,19 @@ def dots(study: Study) -> DotChart | None:
         rates = [result.tokens_per_sec if result else None for result in study.by_precision[case.number - 1]]
         rates = rates[: len(names)]
         rows.append(Dots(f"{case.label} {case.name}", tuple(rates), tuple(say("tokens_per_sec", r) for r in rates)))
-    which = f"; the {len(rows)} best of {plain(len(able))} scenarios" if first is not None else ""
+    total = len(able) if len(cases) == len(study.cases) else len(study.cases)
+    which = f"; the {len(rows)} best of {plain(total)} scenarios" if first is not None else ""
+    among = f" (among the {len(cases)} best)" if len(cases) < len(study.cases) else ""
     figure = Figure(
-        _precision_title(study, names),
+        f"{_precision_title([study.by_precision[case.number - 1] for case in able], names)}{among}",
         f"Upper bound per stream (tok/s) by precision, at each scenario's efficiency, log scale{which}",
         f"Per-stream rate of each scenario at {', '.join(names)}",
     )
     return DotChart(tuple(rows), names, figure)
 
 
-def _precision_title(study: Study, names: tuple[str, ...]) -> str:
+def _precision_title(known: Sequence[Sequence[Result | None]], names: tuple[str, ...]) -> str:
     """How many scenarios keep reading pace at the most and at the fewest bits."""
-    known = [results for results in study.by_precision if any(results)]
     if len(known) == 1:
         rates = {name: row.tokens_per_sec for name, row in zip(names, known[0], strict=False) if row}
         fast, slow = (pick(rates, key=lambda name: rates[name] or 0.0) for pick in (max, min))

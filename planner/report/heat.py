@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner import columns
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
-from planner.report.numbers import localised, rounded
+from planner.report.numbers import in_text, localised, rounded
 from planner.report.parts import cut, digits, in_words, say, sentence, width_of
 from planner.report.shapes import Figure
 
@@ -118,9 +118,9 @@ def _map(study: Study, columns: tuple[TableColumn, ...]) -> HeatMap:
 
 def _head(study: Study, column: TableColumn) -> HeatHead:
     total = None if column.memory_gb is None else column.memory_gb * column.devices
-    label = cut(column.label, 30)
+    label = in_text(cut(column.label, 30))
     return HeatHead(
-        label.replace(" ", NO_BREAK) if unbroken(label) else label,
+        label.replace(" ", NO_BREAK) if unbroken(column.label) else label,
         f"{digits(column.bandwidth_gb_s)} GB/s",
         "memory not given" if total is None else f"{digits(total)} GB",
         not any(_is_column(column, case.result) for case in study.cases),

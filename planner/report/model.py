@@ -78,6 +78,7 @@ class Report:
     flags: tuple[FlagLine, ...]
     skipped: Table
     sections: dict[str, Section]
+    spread: Table
     results: Table
     estimates: Estimates | None
     memory: Memory | None
@@ -162,6 +163,7 @@ def report_of(study: Study, about: About) -> Report:
         flags=flags,
         skipped=findings.skipped_table(study),
         sections=_sections(study, checked, pages, cards=bool(shown), checks=bool(checks.rows)),
+        spread=tables.spread_table(study),
         results=tables.results_table(study, flags),
         estimates=estimates.estimates(study),
         memory=estimates.memory(study),

@@ -28,16 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """How a locale writes numbers: its signs, how it groups digits, and what stands around percent and money.
-
-    ``least_grouped`` is how many digits must stand before the first group's sign for groups to be written at all.
-    """
+    """How a locale writes numbers: its signs, how it groups digits, and what stands around percent and money."""
 
     group: str = ","
     point: str = "."
     minus: str = "-"
     groups: tuple[int, int] = (3, 3)
-    least_grouped: int = 1
     percent: tuple[str, str] = ("", "%")
     money_first: bool = True
     money_gap: str = ""
@@ -85,7 +81,6 @@ def _signs(locale: str) -> Signs:
         point=_plain(symbols["decimal"]),
         minus=_plain(symbols.get("minusSign", "-")),
         groups=tuple(pattern.grouping),
-        least_grouped=int(known._data.get("minimum_grouping_digits", 1) or 1),  # noqa: SLF001  no public name for it
         percent=(_spaced(percent.prefix[0]), _spaced(percent.suffix[0])),
         money_first="¤" in prefix,
         money_gap=_NO_BREAK if re.search(r"[\s\u00a0\u202f]", around) else "",
@@ -135,8 +130,6 @@ _IN_TEXT: Final = re.compile(r"(?<![\w.,-])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\
 
 def _grouped(whole: str, signs: Signs) -> str:
     first, further = signs.groups
-    if len(whole) < first + signs.least_grouped:
-        return whole
     parts, left = [whole[-first:]], whole[:-first]
     while left:
         parts.append(left[-further:])

@@ -67,7 +67,9 @@ def make_pdf(html: str, *, variant: str, made: dt.datetime, attachments: Sequenc
     def page(text: str) -> Any:
         return weasyprint.HTML(string=text, base_url="planner:", url_fetcher=fetcher)
 
-    with _without_gc(), _glyphs_missed(), _dated(made):
+    with _without_gc(), _glyphs_missed(), _dated(made), warnings.catch_warnings():
+        # WeasyPrint leaves the file of its colour profile to be closed by chance.
+        warnings.simplefilter("ignore", ResourceWarning)
         document = page(_fitted(html, page))
         data = document.write_pdf(attachments=attachments or None, pdf_variant=variant, pdf_tags=True, finisher=_finish)
     return _marked(data)

@@ -97,6 +97,7 @@ def to_html(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters["whole_units"] = _whole_units
+    environment.filters["whole_words"] = _whole_words
     return environment.get_template(TEMPLATE).render(
         report=report,
         style=STYLE,
@@ -114,6 +115,18 @@ def _whole_units(text: str) -> str:
     return Markup(_UNITS.sub(r'<span class="whole">\1</span>', str(escape(text))))  # noqa: S704  escaped just now
 
 
+def _whole_words(text: str) -> str:
+    """A text that breaks over lines at blanks alone, so that a command can be copied, as HTML; long words do break."""
+    from markupsafe import Markup, escape  # noqa: PLC0415  as above
+
+    words = (
+        escape(word) if len(word) > _LONGEST_WORD else f'<span class="whole">{escape(word)}</span>'
+        for word in text.split(" ")
+    )
+    return Markup(" ".join(map(str, words)))  # noqa: S704  escaped just now
+
+
+_LONGEST_WORD: Final = 60
 _UNITS: Final = re.compile(r"((?:[\d,.]+ )?(?:tok/s|GB/s))")
 
 

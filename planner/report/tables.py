@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import fits, has_estimate
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # A page holds about 30 rows and a row costs 8 ms, so what is longer than this stays in the workbook.
 MOST_ROWS: Final = 300
+# What is printed of more than that: nobody reads on, and each row takes its time to lay out.
+MOST_OF_MANY: Final = 100
 MOST_VARIANT_ROWS: Final = 40
 MOST_VALUES: Final = 12
 VARIANTS_ACROSS: Final = 4
@@ -73,7 +76,7 @@ def ranked(study: Study) -> list[Case]:
 
 def printed(study: Study, most: int) -> Sequence[Case]:
     """The cases that a table prints: all in the workbook's order, or the best ones, best first."""
-    return study.cases if len(study.cases) <= most else ranked(study)[:most]
+    return study.cases if len(study.cases) <= most else ranked(study)[: min(most, MOST_OF_MANY)]
 
 
 def left_out(study: Study, most: int, what: str = "scenarios", sheet: str = "Results") -> str:
@@ -81,7 +84,8 @@ def left_out(study: Study, most: int, what: str = "scenarios", sheet: str = "Res
     total = len(study.cases)
     if total <= most:
         return ""
-    return f"The {most} best of {plain(total)} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
+    best = min(most, MOST_OF_MANY)
+    return f"The {best} best of {plain(total)} {what}, best first; all stand on the {sheet} sheet of {IN_WORKBOOK}."
 
 
 def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
@@ -100,6 +104,30 @@ def results_table(study: Study, flags: Sequence[FlagLine]) -> Table:
         rows.append(Row(tuple(cells), "best" if result is best else ""))
     heads = (Head("Scenario", text=4), *(figure_head(name) for name in names), Head("Flags", text=2))
     return without_empty(Table(heads, tuple(rows), note=left_out(study, MOST_ROWS)))
+
+
+_SPREAD_HEADS: Final = (
+    Head("All scenarios", text=4),
+    Head("Unit", text=2),
+    Head("With it"),
+    Head("Lowest"),
+    Head("Median"),
+    Head("Highest"),
+)
+
+
+def spread_table(study: Study) -> Table:
+    """The spread of each figure over all scenarios; nothing where the results table prints them all."""
+    rows: list[Row] = []
+    if len(study.cases) > MOST_ROWS:
+        for name in _RESULT_FIGURES:
+            values = [value for case in study.cases if (value := getattr(case.result, name)) is not None]
+            if values:
+                spread = (min(values), statistics.median(values), max(values))
+                head = figure_head(name)
+                texts = (head.label, head.unit, plain(len(values)), *(say(name, value) for value in spread))
+                rows.append(Row(tuple(map(Cell, texts))))
+    return Table(_SPREAD_HEADS, tuple(rows))
 
 
 def figure_head(name: str) -> Head:

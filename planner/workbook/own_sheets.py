@@ -1,4 +1,4 @@
-"""Empty tables for a user's own devices and models, as the starter workbook has them."""
+"""Empty tables for a user's own devices, models and report settings, as the starter workbook has them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from planner import catalog
 from planner.columns import header
 from planner.library_columns import DEVICE_COLUMNS, MODEL_COLUMNS
+from planner.settings import settings
+from planner.settings_sheet import SHEET as SETTINGS_SHEET
 from planner.workbook.head import HEAD, HEAD_OPTIONAL, HEADER_ROW, ROWS_OFFERED, note_of
-from planner.workbook.layout import GREY, CellOut, Choice, Sheet
+from planner.workbook.layout import BLUE, GREY, LINE, CellOut, Choice, Sheet, Style, wrapped_heights
 from planner.workbook.table_sheets import LEDE, TITLE
 
 if TYPE_CHECKING:
@@ -52,11 +54,52 @@ _REQUIRED: Final = (
 
 
 def own_sheets() -> list[Sheet]:
-    """The empty sheets `Devices` and `Models` of the starter workbook."""
+    """The empty sheets `Devices`, `Models` and `Report` of the starter workbook."""
     return [
         _own_sheet("Devices", DEVICE_COLUMNS, _DEVICE_EXAMPLE),
         _own_sheet("Models", MODEL_COLUMNS, _MODEL_EXAMPLE),
+        _report_sheet(),
     ]
+
+
+_REPORT_LEDE: Final = (
+    "What stands in column B goes on the PDF report; all of it is optional. Decision, Introduction and Notes may take "
+    "several rows: insert rows with the same word in column A."
+)
+_REPORT_HEADS: Final = ("Setting", "Value", "Owner", "By", "What it is", "Accepted values")
+_REPORT_WIDTHS: Final = {0: 16.0, 1: 52.0, 2: 20.0, 3: 13.0, 4: 62.0, 5: 46.0}
+_TYPED: Final = Style(colour=BLUE, bottom=LINE, wrap=True, top_aligned=True)
+_SAID: Final = Style(bottom=LINE, wrap=True, top_aligned=True)
+
+
+def _report_sheet() -> Sheet:
+    """Every setting of the report, without a value."""
+    cells = [
+        CellOut(0, 0, "The report's settings", style=TITLE),
+        CellOut(1, 0, _REPORT_LEDE, style=LEDE),
+        *(CellOut(HEADER_ROW, column, head, style=HEAD_OPTIONAL) for column, head in enumerate(_REPORT_HEADS)),
+    ]
+    choices = []
+    for row, setting in enumerate(settings().values(), HEADER_ROW + 1):
+        cells.append(CellOut(row, 0, setting.label, style=Style(bold=True, bottom=LINE, top_aligned=True)))
+        cells += [CellOut(row, column, None, style=_TYPED) for column in (1, 2, 3)]
+        cells += [
+            CellOut(row, column, text, style=_SAID) for column, text in ((4, setting.help), (5, setting.accepted))
+        ]
+        if setting.words:
+            choices.append(
+                Choice(area=(row, 1, row, 1), values=setting.words, title=setting.label, message=setting.help)
+            )
+    return Sheet(
+        name=SETTINGS_SHEET,
+        cells=cells,
+        widths=_REPORT_WIDTHS,
+        heights=wrapped_heights(cells, _REPORT_WIDTHS),
+        freeze=(HEADER_ROW + 1, 1),
+        choices=choices,
+        repeat_rows=(HEADER_ROW, HEADER_ROW),
+        tab=GREY,
+    )
 
 
 def _own_sheet(name: str, columns: Mapping[str, Column], example: Mapping[str, str]) -> Sheet:

@@ -212,7 +212,8 @@ def _scenario_cells(scenarios: Sequence[Scenario]) -> Iterator[CellOut]:
         1,
         0,
         "One row a scenario. Type over the rows below, add your own, then run: planner run FILE.xlsx. "
-        "The sheet Columns says what each column means and takes; Devices and Models take rows of your own.",
+        "The sheet Columns says what each column means and takes; Devices and Models take rows of your own; "
+        "Report sets the PDF.",
         style=LEDE,
     )
     yield CellOut(
