@@ -448,12 +448,12 @@ def test_losses_stand_in_parentheses():
 
 def test_the_api_is_priced_at_the_own_mix():
     found = report(scenario(cached_tokens=1500, cache_write_tokens=200, cache_write_cost_m=1.0))
-    table = found.money.cost.api
+    table = found.money.cost.api_costs
     # (300 x 0.8 + 1,500 x 0.2 + 200 x 1.0 + 500 x 3.2) / 1e6 = 0.00234; / 2,500 tokens = 0.936 per million
-    assert column(table, "Request Cost USD") == ["0.0023"]
+    assert column(table, "USD per request Cost") == ["0.0023"]
     assert column(table, "USD per M tokens Blended") == ["0.94"]
     assert column(table, "USD per M tokens Per output") == ["4.68"]
-    assert column(table, "Request Caching saves USD") == ["0.00090"]
+    assert column(table, "USD per request Caching saves") == ["0.00090"]
 
 
 def test_twelve_months_of_demand():
@@ -500,13 +500,20 @@ def test_every_price_has_its_source_day_and_confidence():
     found = report(scenario("quoted"), scenario("unsourced", device_cost_h=2.9, price_source="", price_day=None))
     rows = {(row[1], row[2]): row[3:] for row in texts_of(found.prices)}
     assert rows["Price per device-hour", "3.2"] == [
-        "USD/h", "S01", "quote Q-1182", "2026-11-01", "high: typed, with source and day",
+        "USD/h", "S01", "quote Q-1182", "2026-11-01", "high, typed",
     ]  # fmt: skip
-    assert rows["Price per device-hour", "2.9"] == ["USD/h", "S02", "typed", "", "low: typed, no source or day"]
-    assert rows["Hours per month", "730"][-1] == "low: default"
+    assert rows["Price per device-hour", "2.9"] == ["USD/h", "S02", "typed", "", "low, typed"]
+    assert rows["Hours per month", "730"][-1] == "low, default"
     typed = {name for name in PRICED if name.endswith(("_m", "_h"))}
     assert len(typed) == 4
     assert sum(label[0].startswith(("API", "Price per")) for label in rows) == 5
+
+
+def test_prices_stand_in_one_register_alone():
+    found = report(scenario(growth_share_month=0.02, requests_month=1000))
+    general = {row[1] for row in texts_of(found.register)}
+    assert not general & {row[1] for row in texts_of(found.prices)}
+    assert "money" not in "".join(row[3] for row in texts_of(found.register))
 
 
 def test_the_worked_costs_can_be_recomputed():
@@ -548,9 +555,10 @@ def test_forty_scenarios_keep_charts_short_and_tables_whole():
 def test_more_than_300_scenarios_are_summed_up():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 100) for n in range(320)]
     found = report(*rows)
-    assert len(found.money.cost.glance.rows) == 300
+    assert len(found.money.cost.glance.rows) == 100
+    assert len(found.money.cost.lines.rows) == len(found.money.cost.per_unit.rows) == 40
     assert found.money.cost.glance.note == (
-        "The 300 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
+        "The 100 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
     )
     summary = {row[0]: row[1] for row in texts_of(found.money.cost.summary)}
     # From 1 to 4.19 a device-hour: 2 x 1e6 / (81.357143 x 16 x 3600 x 0.45) = 0.948446 each

@@ -363,4 +363,4 @@ def cost_by_month(case: Case, plan: DemandPlan, till: Till) -> CurveChart | None
 def beaten(study: Study) -> str:
     """The scenarios that the API beats at any utilisation, in words; nothing where there are none."""
     found = [case.number for case in study.cases if against_api(case.result) is AgainstApi.NEVER]
-    return f"The API is cheaper at any utilisation than {labels(found)}." if found else ""
+    return f"For {labels(found)} the API is cheaper at any utilisation." if found else ""

@@ -36,7 +36,8 @@ class Cost:
     lines: Table
     per_unit: Table
     owned: Table
-    api: Table
+    api_prices: Table
+    api_costs: Table
     rates: Table
     summary: Table
 
@@ -113,7 +114,8 @@ def _cost(study: Study) -> Cost:
         lines=money_tables.lines(study),
         per_unit=money_tables.per_unit(study),
         owned=money_tables.owned(study),
-        api=money_tables.api(study),
+        api_prices=money_tables.api_prices(study),
+        api_costs=money_tables.api_costs(study),
         rates=money_tables.rates(study),
         summary=money_tables.summary(study),
     )

@@ -20,16 +20,20 @@ _FEW_RANGES: Final = 3
 _ASIDE: Final = frozenset({"currency", "exchange_rate", "exchange_day", "price_source", "price_day", "api"})
 # What is paid or charged; the others say how much is used, asked for and required.
 _PRICES: Final = frozenset(name for name in MONEY_COLUMNS if "cost" in name)
+_TRUST: Final = (
+    "High: typed with its source and day. Medium: typed with one of the two, or filled in from the catalogue. "
+    "Low: typed with neither, or planner's own default."
+)
 _HEADS: Final = (
     Head("No."),
     Head("Price or assumption", text=4),
     Head("Value"),
-    Head("Unit", text=2),
+    Head("Unit", text=3),
     Head("Scenarios", text=2),
     Head("Cells", text=2),
     Head("Source", text=4),
     Head("Of"),
-    Head("Confidence", text=3),
+    Head("Confidence", text=4),
 )
 
 
@@ -52,7 +56,7 @@ def register(study: Study) -> Table:
     kinds = list(found)[:MOST_LINES]
     rows = tuple(_row(number, kind, found[kind]) for number, kind in enumerate(kinds, 1))
     more = len(found) - len(kinds)
-    note = f"{plain(more)} more stand in the input workbook." if more else ""
+    note = f"{_TRUST}{f' {plain(more)} more stand in the input workbook.' if more else ''}"
     return without_empty(Table(_HEADS, rows, note=note))
 
 
@@ -90,13 +94,13 @@ def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
 def _trust(name: str, source: str, quoted: str, day: str) -> tuple[str, str]:
     """Where a value is from, and how far it can be trusted."""
     if source == DEFAULT:
-        return "planner", "low: default"
+        return "planner", "low, default"
     if source not in {TYPED, ""}:
-        return sentence(source), "medium: filled in"
+        return sentence(source), "medium, filled in"
     if name not in _PRICES:
         return "typed", "typed"
     if quoted and day:
-        return quoted, "high: typed, with source and day"
+        return quoted, "high, typed"
     if quoted or day:
-        return quoted or "typed", f"medium: typed, no {'day' if quoted else 'source'}"
-    return "typed", "low: typed, no source or day"
+        return quoted or "typed", "medium, typed"
+    return "typed", "low, typed"

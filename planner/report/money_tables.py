@@ -13,7 +13,7 @@ from planner.report import money
 from planner.report.numbers import as_percent, date, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import Cell, Group, Head, Row, Table, cut, labels, say
-from planner.report.tables import MOST_ROWS, left_out, name_cell, printed
+from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, left_out, name_cell, printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -88,18 +88,18 @@ def code_of(study: Study, cases: Sequence[Case]) -> str:
     return OWN if till is None else till.code or "money"
 
 
-def _priced(study: Study) -> list[Case]:
+def _priced(study: Study, most: int = MOST_VARIANT_ROWS) -> list[Case]:
     """The cases that a table prints and that have a cost or an API's charge."""
     return [
         case
-        for case in printed(study, MOST_ROWS)
+        for case in printed(study, most)
         if case.result.hourly_cost_h is not None or case.result.api_request_cost is not None
     ]
 
 
 def glance(study: Study) -> Table:
     """Every scenario's cost, the API's charge, what is saved, and where both are the same."""
-    cases = _priced(study)
+    cases = _priced(study, MOST_ROWS)
     code = code_of(study, cases)
     per_m, month = f"{code} per M output tokens", f"{code} per month"
     columns = (
@@ -151,7 +151,7 @@ def lines(study: Study) -> Table:
         (month, Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
         (month, Head("Idle"), _column(study, cases, _monthly("idle_cost_h"), sums=True)),
     ]
-    return case_table(study, cases, columns)
+    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
 
 
 def per_unit(study: Study) -> Table:
@@ -165,7 +165,7 @@ def per_unit(study: Study) -> Table:
         (per_m, Head("Idle"), _column(study, cases, _idle_per_m)),
         (per_m, Head("Input alone"), _column(study, cases, _figure("cost_per_m_input_tokens"))),
         (per_m, Head("Output alone"), _column(study, cases, _figure("cost_per_m_generated_tokens"))),
-        (f"{code} per", Head("Request"), _column(study, cases, _figure("cost_per_request"))),
+        ("Request", Head("Cost", code), _column(study, cases, _figure("cost_per_request"))),
         (
             "",
             Head("Output a month", "M tokens"),
@@ -173,7 +173,7 @@ def per_unit(study: Study) -> Table:
         ),
         ("", Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
     )
-    return case_table(study, cases, columns)
+    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
 
 
 def _idle_per_m(result: Result) -> float | None:
@@ -196,15 +196,17 @@ def owned(study: Study) -> Table:
             [Cell(plain(case.result.scenario.useful_life_years or 0.0)) for case in cases],
         ),
     )
-    return case_table(study, cases, columns)
+    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
 
 
-def api(study: Study) -> Table:
-    """What an API charges for each scenario's own mix of tokens."""
-    cases = [case for case in _priced(study) if case.result.api_request_cost is not None]
-    code = code_of(study, cases)
-    per_m = f"{code} per M tokens"
-    named = any(case.result.scenario.api for case in cases)
+def _with_api(study: Study) -> list[Case]:
+    return [case for case in _priced(study) if case.result.api_request_cost is not None]
+
+
+def api_prices(study: Study) -> Table:
+    """Each scenario's own mix of tokens, and what an API charges for a million of each kind."""
+    cases = _with_api(study)
+    per_m = f"{code_of(study, cases)} per M tokens"
 
     def tokens(name: str) -> list[Cell]:
         values = [getattr(case.result.scenario, name) for case in cases]
@@ -214,7 +216,7 @@ def api(study: Study) -> Table:
         return _column(study, cases, lambda result: getattr(result.scenario, name))
 
     columns = (
-        ("", Head("API", text=2), [Cell(cut(case.result.scenario.api, 28) if named else "") for case in cases]),
+        ("", Head("API", text=2), [Cell(cut(case.result.scenario.api, 28)) for case in cases]),
         ("Tokens", Head("Prompt"), tokens("prompt_tokens")),
         ("Tokens", Head("cached"), tokens("cached_tokens")),
         ("Tokens", Head("written"), tokens("cache_write_tokens")),
@@ -223,17 +225,27 @@ def api(study: Study) -> Table:
         (per_m, Head("Cached"), price("cached_cost_m")),
         (per_m, Head("Write"), price("cache_write_cost_m")),
         (per_m, Head("Output"), price("output_cost_m")),
+    )
+    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+
+
+def api_costs(study: Study) -> Table:
+    """What an API's prices come to at each scenario's own mix, and what caching saves in money and in seconds."""
+    cases = _with_api(study)
+    code = code_of(study, cases)
+    per_m, request = f"{code} per M tokens", f"{code} per request"
+    columns = (
+        (request, Head("Cost"), _column(study, cases, _figure("api_request_cost"))),
+        (request, Head("Caching saves"), _column(study, cases, _figure("cache_saving_cost"))),
         (per_m, Head("Blended"), _column(study, cases, _figure("blended_cost_m"))),
         (per_m, Head("Per output"), _column(study, cases, _figure("api_cost_per_m_output"))),
-        ("Request", Head("Cost", code), _column(study, cases, _figure("api_request_cost"))),
-        ("Request", Head("Caching saves", code), _column(study, cases, _figure("cache_saving_cost"))),
         (
-            "Request",
-            Head("Caching saves here", "s"),
+            "Own hardware",
+            Head("Caching saves", "s"),
             [Cell(say("cache_saved_s", v) if (v := case.result.cache_saved_s) is not None else "") for case in cases],
         ),
     )
-    return case_table(study, cases, columns)
+    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
 
 
 def rates(study: Study) -> Table:

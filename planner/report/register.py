@@ -46,7 +46,8 @@ def register_table(study: Study) -> Table:
     """Each typed or default input's values with the scenarios that take them, their cells, and which of the two."""
     lines: list[tuple[str, str, str, str, str, str]] = []
     for name in INPUT_FIELDS:
-        lines += _values_of(study, name)
+        if name not in MONEY_COLUMNS:
+            lines += _values_of(study, name)
     lines += [(fixed[0], in_text(fixed[1]), *fixed[2:]) for fixed in _FIXED]
     rows = tuple(
         Row(
