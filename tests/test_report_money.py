@@ -370,7 +370,7 @@ def test_hardware_with_a_price_but_no_utilisation():
         "The hardware has a price, but no utilisation is given, so that no token has a cost."
     )
     assert found.cost_bars == ()
-    assert column(found.money.cost.glance, "USD per month Cost") == ["4,672"]
+    assert column(found.money.cost.glance, "Cost USD per month") == ["4,672"]
 
 
 def test_a_demand_that_the_api_serves_for_less_is_said():
@@ -556,7 +556,7 @@ def test_more_than_300_scenarios_are_summed_up():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 100) for n in range(320)]
     found = report(*rows)
     assert len(found.money.cost.glance.rows) == 100
-    assert len(found.money.cost.lines.rows) == len(found.money.cost.per_unit.rows) == 40
+    assert len(found.money.cost.lines.rows) == len(found.money.cost.per_unit.rows) == 12
     assert found.money.cost.glance.note == (
         "The 100 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
     )

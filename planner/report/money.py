@@ -172,13 +172,16 @@ def plan_of(study: Study, case: Case) -> DemandPlan | None:
 
 
 def swings(study: Study, case: Case) -> tuple[Swing, ...]:
-    """What moves a case's cost, as above."""
-    return study.swings[case.number - 1] if case.number <= len(study.swings) else swings_of(case.result)
+    """What moves a case's cost; where there are many cases, no other's is worked out."""
+    return study.swings[case.number - 1] if len(study.cases) <= _MANY else swings_of(case.result)
 
 
 def outlook(study: Study, case: Case) -> Outlook | None:
     """A case's best, base and worst cost, as above."""
-    return study.outlooks[case.number - 1] if case.number <= len(study.outlooks) else outlook_of(case.result)
+    return study.outlooks[case.number - 1] if len(study.cases) <= _MANY else outlook_of(case.result)
+
+
+_MANY: Final = 40
 
 
 def dated(study: Study, today: dt.date) -> Study:

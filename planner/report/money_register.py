@@ -10,12 +10,14 @@ from planner.plan.scenario import COLUMNS, MONEY_COLUMNS
 from planner.report import money
 from planner.report.numbers import date, plain
 from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
+from planner.report.tables import MOST_ROWS
 
 if TYPE_CHECKING:
     from planner.plan.study import Case, Study
 
 # Several scenarios with as many prices each: beyond this the workbook has them.
 MOST_LINES: Final = 120
+_LINES_OF_MANY: Final = 40
 _FEW_RANGES: Final = 3
 _ASIDE: Final = frozenset({"currency", "exchange_rate", "exchange_day", "price_source", "price_day", "api"})
 # What is paid or charged; the others say how much is used, asked for and required.
@@ -26,14 +28,14 @@ _TRUST: Final = (
 )
 _HEADS: Final = (
     Head("No."),
-    Head("Price or assumption", text=4),
+    Head("Price or assumption", text=3),
     Head("Value"),
-    Head("Unit", text=3),
+    Head("Unit", text=2),
     Head("Scenarios", text=2),
     Head("Cells", text=2),
-    Head("Source", text=4),
+    Head("Source", text=3),
     Head("Of"),
-    Head("Confidence", text=4),
+    Head("Confidence", text=2),
 )
 
 
@@ -53,7 +55,7 @@ def register(study: Study) -> Table:
                 (scenario.price_source, scenario.price_day or "") if name in _PRICES and source == TYPED else ("", "")
             )
             found.setdefault((name, value, source, code, *quoted), []).append(case)
-    kinds = list(found)[:MOST_LINES]
+    kinds = list(found)[: MOST_LINES if len(study.cases) <= MOST_ROWS else _LINES_OF_MANY]
     rows = tuple(_row(number, kind, found[kind]) for number, kind in enumerate(kinds, 1))
     more = len(found) - len(kinds)
     note = f"{_TRUST}{f' {plain(more)} more stand in the input workbook.' if more else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 OWN: Final = "own currency"
 SMALL: Final = 100.0
 _SHEET: Final = "Cost"
+_MOST_OF_MANY: Final = 12
 
 
 def cells_of(values: Sequence[float | None], *, sums: bool = False) -> list[Cell]:
@@ -77,9 +79,16 @@ def case_table(
         Row(tuple(cells[index] for _, _, cells in kept), "best" if case.result is best else "")
         for index, case in enumerate(cases)
     )
-    spans = [(name, len(list(run))) for name, run in itertools.groupby(group for group, _, _ in kept)]
-    groups = tuple(Group(name, span) for name, span in spans) if any(name for name, _ in spans) else ()
-    return Table(tuple(head for _, head, _ in kept), rows, groups, note=note)
+    heads: list[Head] = []
+    groups: list[Group] = []
+    for name, run in itertools.groupby(kept, lambda column: column[0]):
+        own = [head for _, head, _ in run]
+        if name and len(own) == 1:
+            # Over a single column a group's head has no room; it is the unit then.
+            own = [dataclasses.replace(own[0], unit=name)]
+        heads += own
+        groups.append(Group(name if len(own) > 1 else "", len(own)))
+    return Table(tuple(heads), rows, tuple(groups) if any(group.label for group in groups) else (), note=note)
 
 
 def code_of(study: Study, cases: Sequence[Case]) -> str:
@@ -88,11 +97,16 @@ def code_of(study: Study, cases: Sequence[Case]) -> str:
     return OWN if till is None else till.code or "money"
 
 
-def _priced(study: Study, most: int = MOST_VARIANT_ROWS) -> list[Case]:
+def most_rows(study: Study) -> int:
+    """The rows of the tables that say more than the first: few, where there are very many scenarios."""
+    return MOST_VARIANT_ROWS if len(study.cases) <= MOST_ROWS else _MOST_OF_MANY
+
+
+def _priced(study: Study, most: int = 0) -> list[Case]:
     """The cases that a table prints and that have a cost or an API's charge."""
     return [
         case
-        for case in printed(study, most)
+        for case in printed(study, most or most_rows(study))
         if case.result.hourly_cost_h is not None or case.result.api_request_cost is not None
     ]
 
@@ -151,7 +165,7 @@ def lines(study: Study) -> Table:
         (month, Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
         (month, Head("Idle"), _column(study, cases, _monthly("idle_cost_h"), sums=True)),
     ]
-    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
 def per_unit(study: Study) -> Table:
@@ -165,7 +179,7 @@ def per_unit(study: Study) -> Table:
         (per_m, Head("Idle"), _column(study, cases, _idle_per_m)),
         (per_m, Head("Input alone"), _column(study, cases, _figure("cost_per_m_input_tokens"))),
         (per_m, Head("Output alone"), _column(study, cases, _figure("cost_per_m_generated_tokens"))),
-        ("Request", Head("Cost", code), _column(study, cases, _figure("cost_per_request"))),
+        ("", Head("Request", code), _column(study, cases, _figure("cost_per_request"))),
         (
             "",
             Head("Output a month", "M tokens"),
@@ -173,7 +187,7 @@ def per_unit(study: Study) -> Table:
         ),
         ("", Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
     )
-    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
 def _idle_per_m(result: Result) -> float | None:
@@ -196,7 +210,7 @@ def owned(study: Study) -> Table:
             [Cell(plain(case.result.scenario.useful_life_years or 0.0)) for case in cases],
         ),
     )
-    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
 def _with_api(study: Study) -> list[Case]:
@@ -226,7 +240,7 @@ def api_prices(study: Study) -> Table:
         (per_m, Head("Write"), price("cache_write_cost_m")),
         (per_m, Head("Output"), price("output_cost_m")),
     )
-    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
 def api_costs(study: Study) -> Table:
@@ -240,12 +254,12 @@ def api_costs(study: Study) -> Table:
         (per_m, Head("Blended"), _column(study, cases, _figure("blended_cost_m"))),
         (per_m, Head("Per output"), _column(study, cases, _figure("api_cost_per_m_output"))),
         (
-            "Own hardware",
-            Head("Caching saves", "s"),
+            "",
+            Head("Caching saves here", "s"),
             [Cell(say("cache_saved_s", v) if (v := case.result.cache_saved_s) is not None else "") for case in cases],
         ),
     )
-    return case_table(study, cases, columns, note=left_out(study, MOST_VARIANT_ROWS, sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
 def rates(study: Study) -> Table:

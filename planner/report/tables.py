@@ -63,15 +63,7 @@ def not_ranked(study: Study) -> dict[int, str]:
 
 def ranked(study: Study) -> list[Case]:
     """The cases best first: those that qualify by the recommendation's criterion, then the rest by their rate."""
-    recommendation = study.recommendation
-
-    def key(case: Case) -> tuple[bool, float, float, int]:
-        able = recommendation.standings[case.number - 1] is Standing.RANKED
-        value = recommendation.value(case.result) or 0.0
-        merit = value if recommendation.by_cost else -value
-        return (not able, merit if able else 0.0, -recommendation.rate(case.result), case.number)
-
-    return sorted(study.cases, key=key)
+    return list(study.ranked)
 
 
 def printed(study: Study, most: int) -> Sequence[Case]:
