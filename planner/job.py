@@ -175,7 +175,8 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
         progress("Recalculating with LibreOffice")
         workbook = replace(workbook, values=recalculated(workbook.package))
     progress("Evaluating scenarios")
-    options = job.options if job.options.today else replace(job.options, today=made.date())
+    # Plans of demand count from the day of the run on every surface.
+    options = replace(job.options, today=job.options.today or made.date())
     study = _study(workbook, options, job.sheet, job.settings)
     functions, taken = _functions(job.functions, workbook)
     names = sheet_names(workbook.sheet_names, workbook.ours)

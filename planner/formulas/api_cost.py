@@ -94,9 +94,9 @@ def break_even_m_tokens(monthly_cost: float, api_cost_per_m_output: float) -> fl
 
 
 def break_even_share(break_even_m_tokens: float, full_capacity_m_tokens: float) -> float:
-    """Share of the capacity at which the fixed cost equals the API's bill; above 1 it never does on this hardware.
+    """Share of the capacity at which own hardware costs as much as the API: break-even output / output at full load.
 
-    Millions of tokens give a ratio.
+    Millions of tokens give a ratio; above 1 it never does on this hardware.
     Source: definition.
 
     >>> break_even_share(500, 2000)

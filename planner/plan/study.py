@@ -13,7 +13,7 @@ from planner.issues import Issue, PlannerError, Severity
 from planner.plan.demand_plan import DemandPlan, demand_plan
 from planner.plan.evaluate import evaluate_resolved
 from planner.plan.purse import Purse, purse_issues, purse_of
-from planner.plan.recommend import Recommendation, recommend
+from planner.plan.recommend import Recommendation, Standing, recommend
 from planner.plan.resolve import Resolution, resolve
 from planner.plan.sensitivity import Outlook, Swing, outlook_of, swings_of
 from planner.plan.variants import (
@@ -167,6 +167,19 @@ class Study:
     def recommendation(self) -> Recommendation:
         """The best scenario by its criterion."""
         return recommend([case.result for case in self.cases], self.purse)
+
+    @cached_property
+    def ranked(self) -> tuple[Case, ...]:
+        """The cases best first: those that qualify by the recommendation's criterion, then the rest by their rate."""
+        recommendation = self.recommendation
+
+        def key(case: Case) -> tuple[bool, float, float, int]:
+            able = recommendation.standings[case.number - 1] is Standing.RANKED
+            value = recommendation.value(case.result) or 0.0
+            merit = value if recommendation.by_cost else -value
+            return (not able, merit if able else 0.0, -recommendation.rate(case.result), case.number)
+
+        return tuple(sorted(self.cases, key=key))
 
     @cached_property
     def purse(self) -> Purse:

@@ -29,11 +29,17 @@ class Alert:
     section: str = ""
 
 
-_FIRST: Final = ("no-fit", "unstable", "above-ceiling", "slow", "batch-large", "size-differs", "unlikely")
+_FIRST: Final = (
+    "no-fit", "misses-target", "no-utilisation", "no-life", "no-power", "currency", "unstable", "above-ceiling", "slow",
+    "batch-large", "size-differs", "unlikely",
+)  # fmt: skip
 
 
-def alerts(study: Study, flags: Sequence[FlagLine]) -> tuple[Alert, ...]:
-    """What could change the answer: rows left out, warnings, ceilings, and that all is an upper bound."""
+def alerts(study: Study, flags: Sequence[FlagLine], first: Sequence[Alert] = ()) -> tuple[Alert, ...]:
+    """What could change the answer: rows left out, warnings, ceilings, and that all is an upper bound.
+
+    ``first`` are those of money, which stand before all but the rows left out.
+    """
     found: list[Alert] = []
     if not study.cases:
         # The rows left out are listed above, and without figures there is nothing to hold against a bound.
@@ -47,6 +53,7 @@ def alerts(study: Study, flags: Sequence[FlagLine]) -> tuple[Alert, ...]:
                 "Left out.", f"{sentence(count(len(study.skipped), 'row'))} could not be evaluated: {rows}.", "checks"
             )
         )
+    found += first
     known = {line.issue_code: line for line in flags}
     found += [
         Alert(f"{sentence(line.words)}:", f"{line.few}. {line.advice}.", "checks")

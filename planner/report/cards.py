@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 from planner.issues import Severity
 from planner.plan.basis import fits, has_estimate, has_range
 from planner.plan.limits import BATCH_WARNED_ABOVE
+from planner.plan.purse import is_priced
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.result import CoreFigures
-from planner.plan.scenario import COLUMNS, FIGURES
+from planner.plan.scenario import COLUMNS, FIGURES, MONEY_COLUMNS
+from planner.report import money
 from planner.report.numbers import span
 from planner.report.parts import count, cut, say, say_input
 from planner.report.tables import INPUT_FIELDS, is_own
@@ -52,6 +54,7 @@ class Card:
     inputs: tuple[Fact, ...]
     figures: tuple[Fact, ...]
     estimate: tuple[Fact, ...]
+    money: tuple[tuple[Fact, ...], ...]
     filled: tuple[str, ...]
     gaps: str
     remarks: tuple[Remark, ...]
@@ -77,7 +80,7 @@ def card(study: Study, case: Case, flags: Sequence[FlagLine]) -> Card:
             COLUMNS[name].label, _with_unit(name, cut(say_input(name, getattr(scenario, name)), 40)), _where(case, name)
         )
         for name in INPUT_FIELDS
-        if is_own(case, name)
+        if is_own(case, name) and name not in MONEY_COLUMNS
     )
     # A typed size stands among the inputs already.
     figures = tuple(
@@ -97,6 +100,7 @@ def card(study: Study, case: Case, flags: Sequence[FlagLine]) -> Card:
         inputs,
         figures,
         _estimate(case),
+        _money(study, case),
         _filled(case),
         "; ".join(result.not_modelled) if has_estimate(result) else "",
         tuple(remarks),
@@ -144,6 +148,50 @@ def _estimate(case: Case) -> tuple[Fact, ...]:
         if name == "utilisation" and value >= 1:
             facts[-1] = Fact(FIGURES[name].label, say(name, value), "unstable")
     return tuple(facts)
+
+
+_MONEY: Final = (
+    ("cost_per_m_tokens", "Cost per M output"),
+    ("used_cost_per_m_tokens", "of it used"),
+    ("cost_per_request", "Cost per request"),
+    ("monthly_cost", "Cost per month"),
+    ("monthly_capacity_m_tokens", "Output per month"),
+    ("api_cost_per_m_output", "API per M output"),
+    ("saving_cost_month", "Saving per month"),
+    ("break_even_share", "Break-even utilisation"),
+)
+_SUMS: Final = frozenset({"monthly_cost", "saving_cost_month"})
+# What the register of prices says of each price.
+_IN_REGISTER: Final = frozenset({"currency", "api", "price_source", "price_day"})
+
+
+def _money(study: Study, case: Case) -> tuple[tuple[Fact, ...], ...]:
+    """What was typed of money, and what it comes to; nothing where nothing has a price."""
+    result = case.result
+    if not is_priced(result.scenario):
+        return ()
+    till = money.own_till(study, result)
+    typed = tuple(
+        Fact(
+            COLUMNS[name].label,
+            f"{cut(say_input(name, getattr(result.scenario, name)), 40)} {money.unit_in(name, till.code)}".strip(),
+            _where(case, name),
+        )
+        for name in MONEY_COLUMNS
+        if is_own(case, name) and name not in _IN_REGISTER
+    )
+    found = []
+    for name, label in _MONEY:
+        value = getattr(result, name)
+        if value is None:
+            continue
+        if name in {"monthly_capacity_m_tokens", "break_even_share"}:
+            said = f"{say(name, value)} {unit_of(name).symbol}".strip()
+        else:
+            said = till.sum(value) if name in _SUMS else till.price(value)
+        never = name == "break_even_share" and value > 1
+        found.append(Fact(label, said, "never here" if never else ""))
+    return typed, tuple(found)
 
 
 def _filled(case: Case) -> tuple[str, ...]:

@@ -39,10 +39,11 @@ _NAMES: Final = 232.0
 _BAR: Final = 13.0
 _PITCH: Final = 18.5
 _BROKEN_FROM: Final = 3.0
+_MOST_MARK: Final = 2.5
 
 
-def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str:
-    """Horizontal bars with their values beside them, and a dashed line at a mark.
+def bar_chart(bars: Sequence[Bar], mark: float | None, mark_text: str, alt: str) -> str:
+    """Horizontal bars with their values beside them, and a dashed line at a mark, or at each bar's own.
 
     A bar that dwarfs all others is broken off, so that they stay readable.
     """
@@ -53,11 +54,12 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
     values = sorted((bar.reach for bar in bars), reverse=True)
     longest = values[0] if values else 1.0
     cap = longest
-    if len(values) > 1 and longest > _BROKEN_FROM * max(values[1], mark):
-        cap = 1.25 * max(values[1], mark)
+    if len(values) > 1 and longest > _BROKEN_FROM * max(values[1], mark or 0.0):
+        cap = 1.25 * max(values[1], mark or 0.0)
+    # A mark beyond what the bars bear is left to the words.
+    marks = [bar.mark if bar.mark is not None and bar.mark <= _MOST_MARK * cap else None for bar in bars]
     room = _WIDTH - left - max((svg.text_width(bar.text, bold=True) for bar in bars), default=0.0) - 12
-    scale = max(room, 60.0) / max(cap, mark * 1.1)
-    at = left + mark * scale
+    scale = max(room, 60.0) / max(cap, (mark or 0.0) * 1.1, *(own or 0.0 for own in marks), 1e-300)
     parts = []
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
@@ -79,19 +81,24 @@ def bar_chart(bars: Sequence[Bar], mark: float, mark_text: str, alt: str) -> str
             d = f"M{svg.number(cut_at)} {svg.number(y + _BAR + 1)}l5 -{_BAR + 2:g}h4l-5 {_BAR + 2:g}z"
             parts.append(f'<path d="{d}" fill="#FFFFFF"/>')
     parts.append(svg.line(left, top - 6, left, height, svg.INK))
-    parts.append(svg.line(at, top - 6, at, height, svg.RUST, 1.1, "4 3"))
-    half = svg.text_width(mark_text, bold=True) / 2
-    parts.append(
-        svg.text(min(max(at, left + half), _WIDTH - half), 10, mark_text, colour=svg.RUST, anchor="middle", weight=600)
-    )
+    if mark is not None:
+        at = left + mark * scale
+        parts.append(svg.line(at, top - 6, at, height, svg.RUST, 1.1, "4 3"))
+        half = svg.text_width(mark_text, bold=True) / 2
+        words_at = min(max(at, left + half), _WIDTH - half)
+        parts.append(svg.text(words_at, 10, mark_text, colour=svg.RUST, anchor="middle", weight=600))
     for index, bar in enumerate(bars):
         y = top + _PITCH * index
-        x = left + min(bar.reach, cap) * scale + 6
+        own = marks[index]
+        x = left + max(min(bar.reach, cap), own or 0.0) * scale + 6
         room = svg.text_width(bar.text, bold=bar.strong)
         # The dashed line must not run through a value.
         parts.append(svg.rect(x - 2, y, room, _BAR, "#FFFFFF"))
         colour = svg.RUST if bar.hatched else svg.INK
         parts.append(svg.text(x, y + _BAR - 3, bar.text, colour=colour, weight=700 if bar.strong else 500))
+        if own is not None:
+            at = left + own * scale
+            parts.append(svg.line(at, y - 2, at, y + _BAR + 2, svg.RUST, 2.2))
     names = [(bar.label, bar.strong) for bar in bars]
     middles = [top + _PITCH * index + _BAR / 2 for index in range(len(bars))]
     return svg.named(svg.drawing(_WIDTH, height, alt, parts), names, middles, height, left - 8, _WIDTH)
@@ -124,7 +131,7 @@ def line_chart(
     longest = max((svg.text_width(label, 10, bold=True) for label, _ in grouped), default=0.0)
     gutter = min(max(longest + 14, 40.0), 120.0)
     ticks = svg.nice_ticks(max((v for _, values in grouped for v in values), default=1.0))
-    tick_texts = [_tick(tick, ticks) for tick in ticks]
+    tick_texts = [tick_text(tick, ticks) for tick in ticks]
     left, right = 10 + max(svg.text_width(text, 9.5) for text in tick_texts), _HALF - gutter
     low, high = math.log2(min(positions)), math.log2(max(positions))
 
@@ -181,7 +188,8 @@ def _mark_text(text: str, x: float, y: float, taken: Sequence[float]) -> list[st
 _CLEAR: Final = 7.0
 
 
-def _tick(tick: float, ticks: Sequence[float]) -> str:
+def tick_text(tick: float, ticks: Sequence[float]) -> str:
+    """A tick's number with the decimals that tell it from its neighbours."""
     step = ticks[1] - ticks[0]
     places = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
     if places == 0 and step % 1:

@@ -12,7 +12,8 @@ from planner.plan.basis import (
     upper_bound,
 )
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
-from planner.plan.recommend import flagged
+from planner.plan.recommend import Standing, flagged
+from planner.report import money
 from planner.report.numbers import as_percent, span
 from planner.report.parts import count, cut, in_words, listed, say, say_input, sentence, with_unit
 from planner.report.tables import not_ranked
@@ -20,6 +21,8 @@ from planner.report.wording import PACE
 from planner.units import unit_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
 
@@ -28,13 +31,17 @@ _LONGEST_NAME: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer: its kind (good, bad), headline, and sentences; ``caution`` is what it must be read with."""
+    """The answer: its kind (good, bad), headline, and sentences.
+
+    ``caution`` is what it must be read with, ``decision`` what it asks of the reader.
+    """
 
     kind: str
     head: str
     title: str
     body: tuple[str, ...]
     caution: str = ""
+    decision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ def verdict(study: Study) -> Verdict:
     body = [_how_fast(best), _criterion(study)]
     if recommendation.mixed:
         body.append("Not like for like: models or request sizes differ, and a smaller model or request serves more.")
-    return Verdict("good", "Recommendation", _title(study, best), tuple(body), _caution(study, result))
+    return Verdict("good", "Recommendation", _title(study, best), tuple(body), caution(study, result))
 
 
 def _title(study: Study, best: Case) -> str:
@@ -133,7 +140,7 @@ def _estimated_speed(case: Case) -> str:
     result, scenario = case.result, case.result.scenario
     said = (
         f"{named(case)} runs one stream at {with_unit('tokens_per_sec', result.estimated_tokens_per_sec)} "
-        f"({_range(result)}; upper bound {say('tokens_per_sec', upper_bound(result))})"
+        f"({speed_range(result)}; upper bound {say('tokens_per_sec', upper_bound(result))})"
     )
     if (scenario.batch or 1) > 1:
         said += (
@@ -149,8 +156,14 @@ def _estimated_speed(case: Case) -> str:
     return f"{said}."
 
 
-def _range(result: Result) -> str:
-    return f"estimate, {span(result.low_tokens_per_sec or 0.0, result.high_tokens_per_sec or 0.0)} tok/s"
+def ends_of(result: Result) -> str:
+    """The ends of an estimate of one stream's rate, with their unit."""
+    return f"{span(result.low_tokens_per_sec or 0.0, result.high_tokens_per_sec or 0.0)} tok/s"
+
+
+def speed_range(result: Result) -> str:
+    """The same, named as what it is."""
+    return f"estimate, {ends_of(result)}"
 
 
 def _basis(result: Result) -> str:
@@ -161,31 +174,61 @@ def _basis(result: Result) -> str:
 
 def _criterion(study: Study) -> str:
     r = study.recommendation
-    fit, keep = ("fits", "keeps") if r.compared == 1 else ("fit", "keep")
-    if any(fits(case.result) is None for case in study.cases):
-        fit += " as far as memory is given"
     if len(study.cases) == 1 and fits(study.cases[0].result) is None:
-        return f"It keeps reading pace ({PACE}); whether its weights fit is open."
-    meets = f"{fit} and {keep} reading pace ({PACE})"
+        return f"It {_pace_words(study, 1)}; whether its weights fit is open."
+    meets = meets_words(study, r.compared)
     if len(study.cases) == 1:
         return f"It {meets}."
     if r.compared == 1:
         said = f"It is the only one of {in_words(len(study.cases))} scenarios that {meets} and can be compared"
     else:
         said = f"Criterion: {r.criterion}{_bounds_rank(study)}, among {count(r.compared, 'scenario')} that {meets}"
-    aside = []
-    if r.slow:
-        aside.append(f"{in_words(r.slow)} slower than reading")
-    if r.not_fitting:
-        aside.append(f"{in_words(r.not_fitting)} that {'does' if r.not_fitting == 1 else 'do'} not fit")
-    for code, words in _NOT_RANKED.items():
-        number = sum(found == code for found in not_ranked(study).values())
-        if number:
-            aside.append(f"{in_words(number)} {words}")
-    blank = len(study.cases) - r.compared - r.slow - r.not_fitting - r.set_aside
-    if blank:
-        aside.append(f"{in_words(blank)} without prompt, output or prefill rate")
+    aside = aside_words(study)
     return f"{said}; set aside: {listed(aside)}." if aside else f"{said}."
+
+
+def meets_words(study: Study, number: int) -> str:
+    """What so many scenarios do that qualify: they fit, and meet their targets."""
+    fit = "fits" if number == 1 else "fit"
+    if any(fits(case.result) is None for case in study.cases):
+        fit += " as far as memory is given"
+    return f"{fit} and {_pace_words(study, number)}"
+
+
+def _pace_words(study: Study, number: int) -> str:
+    if not has_targets(study):
+        return f"{'keeps' if number == 1 else 'keep'} reading pace ({PACE})"
+    return "meets its targets" if number == 1 else "meet their targets"
+
+
+def has_targets(study: Study) -> bool:
+    """Whether any scenario names a speed or a response time of its own that it must reach."""
+    scenarios = [case.result.scenario for case in study.cases]
+    return any(s.target_tokens_per_sec is not None or s.target_response_s is not None for s in scenarios)
+
+
+def aside_words(study: Study) -> list[str]:
+    """How many scenarios are not ranked, by what stands against them."""
+    r = study.recommendation
+    slow = "slower than their targets" if has_targets(study) else "slower than reading"
+    found = [
+        f"{in_words(number)} {words}"
+        for number, words in (
+            (r.slow, slow),
+            (r.not_fitting, f"that {'does' if r.not_fitting == 1 else 'do'} not fit"),
+            (r.counts[Standing.LATE], "that answer later than their targets"),
+            (r.counts[Standing.UNTIMED], "whose response time is not known"),
+        )
+        if number
+    ]
+    for code, words in _NOT_RANKED.items():
+        number = sum(standing == code for standing in not_ranked(study).values())
+        if number:
+            found.append(f"{in_words(number)} {words}")
+    if r.counts[Standing.LACKING]:
+        lacks = "without a cost in the report's currency" if r.by_cost else "without prompt, output or prefill rate"
+        found.append(f"{in_words(r.counts[Standing.LACKING])} {lacks}")
+    return found
 
 
 def _bounds_rank(study: Study) -> str:
@@ -200,10 +243,13 @@ def _bounds_rank(study: Study) -> str:
 _NOT_RANKED: Final = {
     "one-device": "whose number of devices is not known",
     "ceiling": "at efficiency 100%, a ceiling",
+    "mixture": "with a mixture of experts, which upper bounds misjudge",
+    "bound": "whose cost rests on an upper bound of speed",
 }
 
 
-def _caution(study: Study, best: Result) -> str:
+def caution(study: Study, best: Result) -> str:
+    """What an answer must be read with; nothing where there is no such."""
     if flagged(best, "unstable"):
         load = say_input("offered_requests_per_hour", best.scenario.offered_requests_per_hour)
         return f"Its offered load of {load} requests an hour is more than it serves: unstable, the queue only grows."
@@ -241,18 +287,27 @@ def _no_best(study: Study) -> Verdict:
         lever = "Use a smaller model, a lower precision or more bandwidth."
     else:
         lever = "Use more devices, devices with more memory, or a lower precision."
-    aside = [
-        f"{in_words(number)} {words}"
-        for number, words in ((r.slow, "slower than reading"), (r.not_fitting, "that do not fit"))
-        if number
-    ]
-    body = (_how_fast(fastest), f"Set aside: {listed(aside)}. {lever}")
-    title = (
-        "No scenario both fits and keeps reading pace"
-        if len(study.cases) > 1
-        else "The scenario does not both fit and keep reading pace"
-    )
-    return Verdict("bad", "No recommendation", title, body)
+    body = [_how_fast(fastest), f"Set aside: {listed(aside_words(study))}. {lever}", _api_price(study, fastest.result)]
+    return Verdict("bad", "No recommendation", _no_best_title(study, fitting), tuple(text for text in body if text))
+
+
+def _no_best_title(study: Study, fitting: Sequence[Case]) -> str:
+    many = len(study.cases) > 1
+    if not fitting:
+        return "No scenario fits its hardware" if many else "The scenario does not fit its hardware"
+    meets = ("meets", "meet", "its targets") if has_targets(study) else ("keeps", "keep", "reading pace")
+    if many:
+        return f"No scenario both fits and {meets[0]} {meets[2]}"
+    return f"The scenario does not both fit and {meets[1]} {meets[2]}"
+
+
+def _api_price(study: Study, result: Result) -> str:
+    """What an API charges for what no scenario can serve."""
+    price = result.api_cost_per_m_output
+    if price is None:
+        return ""
+    said = money.till_of(study, result).price(price)
+    return f"The API charges {said} per million output tokens at this mix of tokens."
 
 
 def tiles(study: Study) -> tuple[Tile, ...]:
@@ -284,7 +339,7 @@ def tiles(study: Study) -> tuple[Tile, ...]:
 def _estimated_tiles(case: Case, together: str, request: str) -> tuple[Tile, ...]:
     result = case.result
     wanted = (
-        ("tokens_per_sec", "Speed of one stream", result.estimated_tokens_per_sec, _range(result)),
+        ("tokens_per_sec", "Speed of one stream", result.estimated_tokens_per_sec, speed_range(result)),
         (
             "aggregate_tokens_per_sec",
             "All streams together",

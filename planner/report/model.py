@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.issues import Severity
 from planner.plan.basis import has_estimate, is_counted
 from planner.plan.limits import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
-from planner.report import cards, estimates, figures, findings, register, tables
+from planner.report import cards, estimates, figures, findings, money, money_front, money_register, register, tables
 from planner.report.alerts import Alert, alerts, alerts_head
 from planner.report.control import MOST_FACTS, Control, band_facts, control
 from planner.report.front import Tile, Verdict, tiles, verdict
 from planner.report.heat import HeatMap, heat_maps
+from planner.report.money_figures import focus
+from planner.report.money_pages import Money, money_pages
 from planner.report.numbers import as_percent, date, in_text, plain
 from planner.report.pace import bars, pace_figure
 from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, width_of, with_unit
-from planner.report.wording import BASES, GLOSSARY, PACE, SLOWS
-from planner.report.worked import Worked, worked, worked_estimate
+from planner.report.wording import BASES, GLOSSARY, MONEY_BASES, MONEY_GLOSSARY, PACE, SLOWS
+from planner.report.worked import Worked, worked, worked_estimate, worked_money, worked_plan
 from planner.settings import LOCALE, Settings
 
 if TYPE_CHECKING:
@@ -65,6 +67,11 @@ class Report:
     bars: tuple[Bar, ...]
     pace: Figure
     pace_text: str
+    cost_bars: tuple[Bar, ...]
+    cost_figure: Figure | None
+    cost_mark: tuple[float | None, str]
+    money: Money | None
+    prices: Table
     alerts_head: str
     alerts: tuple[Alert, ...]
     bases: tuple[tuple[str, str], ...]
@@ -93,6 +100,8 @@ class Report:
     worked: tuple[Worked, ...]
     worked_estimate: tuple[Worked, ...]
     worked_lede: str
+    worked_money: tuple[Worked, ...]
+    worked_money_lede: str
     glossary: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     made_iso: str
@@ -114,6 +123,7 @@ class About:
 
 def report_of(study: Study, about: About) -> Report:
     """Everything that a report of a study says."""
+    study = money.dated(study, about.made.date())
     flags = findings.flag_lines(study)
     shown = study.cases if len(study.cases) <= MOST_CARDS else ()
     best = study.recommendation.best
@@ -124,6 +134,9 @@ def report_of(study: Study, about: About) -> Report:
     checks = findings.checks_table(study)
     settings = about.settings
     title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
+    by_cost = study.recommendation.by_cost and best is not None
+    costly = bool(money.compared(study))
+    pages = money_pages(study, about.made.date())
     return Report(
         title=title,
         title_size=next((size for most, size in _TITLE_SIZES if width_of(title) <= most), "longest"),
@@ -134,17 +147,22 @@ def report_of(study: Study, about: About) -> Report:
         stamp=_stamp(study, about),
         running=_running(study, settings, title),
         facts=_facts(study, about),
-        verdict=verdict(study),
-        tiles=tiles(study),
+        verdict=money_front.verdict(study) if by_cost else verdict(study),
+        tiles=money_front.tiles(study) if by_cost else tiles(study),
         bars=bars(study),
         pace=pace_figure(study),
         pace_text=f"reading pace, {PACE}",
+        cost_bars=money_front.bars(study) if costly else (),
+        cost_figure=money_front.bars_figure(study) if costly else None,
+        cost_mark=money_front.bars_mark(study),
+        money=pages,
+        prices=money_register.register(study),
         alerts_head=alerts_head(study),
-        alerts=alerts(study, flags),
-        bases=_bases(settings),
+        alerts=alerts(study, flags, money_front.alerts(study)),
+        bases=_bases(settings, priced=pages is not None),
         flags=flags,
         skipped=findings.skipped_table(study),
-        sections=_sections(study, checked, cards=bool(shown), checks=bool(checks.rows)),
+        sections=_sections(study, checked, pages, cards=bool(shown), checks=bool(checks.rows)),
         spread=tables.spread_table(study),
         results=tables.results_table(study, flags),
         estimates=estimates.estimates(study),
@@ -168,7 +186,8 @@ def report_of(study: Study, about: About) -> Report:
         worked=worked(checked),
         worked_estimate=worked_estimate(estimated) if estimated else (),
         worked_lede=_worked_lede(checked, estimated),
-        glossary=tuple((term, in_text(text)) for term, text in GLOSSARY),
+        **_worked_money(study),
+        glossary=_glossary(priced=pages is not None),
         provenance=_provenance(study, about),
         made_iso=f"{about.made:%Y-%m-%dT%H:%M:%SZ}",
         empty=not study.cases,
@@ -192,15 +211,38 @@ def _worked_lede(checked: Case | None, estimated: Case | None) -> str:
     )
 
 
+def _worked_money(study: Study) -> dict[str, Any]:
+    """The formulas of money with the numbers of the case that its charts are about."""
+    case = focus(study)
+    if case is None:
+        return {"worked_money": (), "worked_money_lede": ""}
+    till, own = money.till_of(study, case.result), money.own_till(study, case.result)
+    lede = (
+        f"The values of {case.label}, {cut(case.name, 48)}, {f'in {own.code}, ' if own.code else ''}to seven "
+        f"significant digits. The cost rests on {'its estimate' if has_estimate(case.result) else 'the core'}."
+    )
+    if till != own:
+        lede += f" Elsewhere its amounts are converted at {plain(till.rate)} {till.code} for 1 {own.code}."
+    lines = worked_money(case, own.code) + worked_plan(case)
+    return {"worked_money": lines, "worked_money_lede": lede}
+
+
+def _glossary(*, priced: bool) -> tuple[tuple[str, str], ...]:
+    """The terms that a report uses, in the order of the alphabet."""
+    terms = (*GLOSSARY, *MONEY_GLOSSARY) if priced else GLOSSARY
+    return tuple((term, in_text(text)) for term, text in sorted(terms, key=lambda pair: pair[0].casefold()))
+
+
 def _running(study: Study, settings: Settings, title: str) -> str:
     """What the head of each page says: whose report it is and its version, or the workbook."""
     parts = [cut(settings.organisation or study.source.name or title, 60), cut(settings.version, 24)]
     return " · ".join(part for part in parts if part)
 
 
-def _bases(settings: Settings) -> tuple[tuple[str, str], ...]:
+def _bases(settings: Settings, *, priced: bool) -> tuple[tuple[str, str], ...]:
     """What holds for every figure, and how numbers are written where that is not as in the workbook."""
-    bases = tuple((label, in_text(text)) for label, text in BASES)
+    stated = (*MONEY_BASES, *BASES) if priced else BASES
+    bases = tuple((label, in_text(text)) for label, text in stated)
     if settings.locale == LOCALE:
         return bases
     said = (
@@ -251,17 +293,27 @@ def _stamp(study: Study, about: About) -> str:
         parts.append(f"Input {cut(study.source.name, 36)}")
     if study.source.sha256:
         parts.append(f"SHA-256 {study.source.sha256[:12]}…")
-    parts += [about.program, date(about.made), "core rates: upper bounds (dense models)"]
+    parts += [about.program, date(about.made)]
+    if money.has_money(study):
+        own = set(study.purse.named) - {study.purse.code}
+        currency = f"amounts in {study.purse.code}{' unless said' if own else ''}" if study.purse.code else ""
+        parts.append(currency or "amounts without a currency")
+    else:
+        parts.append("core rates: upper bounds (dense models)")
     return " · ".join(parts)
 
 
-def _sections(study: Study, checked: Case | None, *, cards: bool, checks: bool) -> dict[str, Section]:
+def _sections(
+    study: Study, checked: Case | None, pages: Money | None, *, cards: bool, checks: bool
+) -> dict[str, Section]:
     """The sections that this study has, numbered in their order."""
     found: dict[str, Section] = {}
 
     def add(key: str, title: str, lede: str) -> None:
         found[key] = Section(key, str(len(found) + 1), title, lede)
 
+    for key, title, lede in pages.ledes if pages else ():
+        add(key, title, lede)
     if study.cases:
         add("results", "Results", _results_lede(study))
         if any(has_estimate(case.result) for case in study.cases):

@@ -211,7 +211,7 @@ def money(value: float | None, currency: str = "", decimals: int | None = None) 
         return ""
     if not math.isfinite(value):
         return str(value)
-    places = _decimals(currency) if decimals is None else decimals
+    places = currency_decimals(currency) if decimals is None else decimals
     text = columns.rounded(abs(value), places)
     # What is rounded to nothing is neither owed nor owned.
     return _amount(text, currency, negative=value < 0 and any(digit in "123456789" for digit in text))
@@ -235,7 +235,7 @@ def compact_money(value: float | None, currency: str = "") -> str:
         if letter:
             places = 1 if _half_up(scaled, 1) < _TEN else 0
         else:
-            places = 0 if scaled >= _HUNDRED else _decimals(currency)
+            places = 0 if scaled >= _HUNDRED else currency_decimals(currency)
         text = columns.rounded(scaled, places)
         negative = value < 0 and any(digit in "123456789" for digit in text)
         return _amount(text, currency, letter, negative=negative)
@@ -271,7 +271,8 @@ def _symbol(currency: str, tag: str) -> str:
 
 
 @cache
-def _decimals(currency: str) -> int:
+def currency_decimals(currency: str) -> int:
+    """The decimals that a currency is written with; two where none is named."""
     if not currency:
         return 2
     from babel.numbers import get_currency_precision  # noqa: PLC0415  as above

@@ -11,7 +11,7 @@ from planner.plan.basis import has_estimate
 from planner.plan.fill import CATALOGUE, MEASURED
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.resolve import DEFAULT, TYPED
-from planner.plan.scenario import COLUMNS, CORE_COLUMNS
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, MONEY_COLUMNS
 from planner.report.numbers import in_text
 from planner.report.numbers import plain as thousands
 from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
@@ -46,7 +46,8 @@ def register_table(study: Study) -> Table:
     """Each typed or default input's values with the scenarios that take them, their cells, and which of the two."""
     lines: list[tuple[str, str, str, str, str, str]] = []
     for name in INPUT_FIELDS:
-        lines += _values_of(study, name)
+        if name not in MONEY_COLUMNS:
+            lines += _values_of(study, name)
     lines += [(fixed[0], in_text(fixed[1]), *fixed[2:]) for fixed in _FIXED]
     rows = tuple(
         Row(
@@ -122,7 +123,7 @@ def filled_table(study: Study) -> Table:
     whose: dict[str, list[int]] = {}
     for case in study.cases:
         for name, source in case.result.sources.items():
-            if source in {TYPED, DEFAULT} or not (name in CORE_COLUMNS or _is_estimated(case)):
+            if source in {TYPED, DEFAULT} or name in MONEY_COLUMNS or not (name in CORE_COLUMNS or _is_estimated(case)):
                 continue
             values = found.setdefault(source, {}).setdefault(name, [])
             value = getattr(case.result.scenario, name)

@@ -14,10 +14,10 @@ from planner.files import is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
 from planner.logo import Logo, read_logo
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC
-from planner.report import charts, stacks
+from planner.report import charts, money_charts, stacks
 from planner.report.heat import LEGEND
 from planner.report.model import About, Report, report_of
-from planner.report.numbers import written_as
+from planner.report.numbers import rounded, written_as
 from planner.report.pdf import FONT_URL, LOGO_URL, PdfUnavailableError, attached, load_weasyprint, make_pdf
 from planner.settings import Settings, overridden
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from planner.plan.study import Study
+    from planner.report.money_figures import CurveChart
 
 __all__ = ["PdfUnavailableError", "load_weasyprint", "render_report", "to_html"]
 
@@ -146,8 +147,8 @@ _UNITS: Final = re.compile(r"((?:[\d,.]+ )?(?:tok/s|GB/s))")
 
 def _charts(report: Report) -> Mapping[str, str]:
     """The report's charts as SVG, by name; an empty text where there is nothing to draw."""
-    names = ("bars", "dots", "per_stream", "aggregate", "steps", "ranges", "memory", "estimate_0", "estimate_1")
-    drawn = dict.fromkeys(names, "")
+    names = ("bars", "cost_bars", "dots", "per_stream", "aggregate", "steps", "ranges", "memory")
+    drawn = dict.fromkeys((*names, "estimate_0", "estimate_1"), "") | _money_charts(report)
     if report.bars:
         drawn["bars"] = charts.bar_chart(report.bars, READING_PACE_TOKENS_PER_SEC, report.pace_text, report.pace.alt)
     if report.dots:
@@ -201,6 +202,48 @@ def _charts(report: Report) -> Mapping[str, str]:
                 both.estimate_aggregate, both.positions, second.alt, unit="tok/s, all streams", across=shared["across"]
             )
     return drawn
+
+
+def _money_charts(report: Report) -> dict[str, str]:
+    """The charts of money, by name; an empty text where there is nothing to draw."""
+    names = ("cost_bars", "utilisation", "volume", "idle", "by_line", "tornado")
+    drawn = dict.fromkeys(names, "")
+    if report.cost_bars and report.cost_figure:
+        drawn["cost_bars"] = charts.bar_chart(report.cost_bars, *report.cost_mark, report.cost_figure.alt)
+    if report.money is None:
+        return drawn
+    pages = report.money
+    for name, curves in (("utilisation", pages.cost.utilisation), ("volume", pages.cost.volume)):
+        if curves is not None:
+            drawn[name] = _curves(curves)
+    for name, stacked in (("idle", pages.cost.idle), ("by_line", pages.cost.by_line)):
+        if stacked is not None:
+            drawn[name] = stacks.stack_chart(stacked.rows, stacked.names, None, "", stacked.figure.alt)
+    if pages.sensitivity is not None:
+        moved = pages.sensitivity.tornado
+        drawn["tornado"] = money_charts.tornado(
+            moved.rows, moved.base, moved.base_text, lambda value: rounded(value, moved.decimals), moved.figure.alt
+        )
+    for number, plan in enumerate(pages.demand.plans if pages.demand else ()):
+        months = plan.devices
+        drawn[f"devices_{number}"] = money_charts.month_bars(
+            months.values, months.names, months.marked, months.figure.alt, unit="devices"
+        )
+        drawn[f"months_{number}"] = "" if plan.cost is None else _curves(plan.cost)
+    return drawn
+
+
+def _curves(chart: CurveChart) -> str:
+    return money_charts.curve_chart(
+        chart.curves,
+        chart.spots,
+        chart.figure.alt,
+        unit=chart.unit,
+        across=chart.across,
+        ends=(chart.least_x, chart.most_x),
+        most_y=chart.most_y,
+        x_ticks=chart.x_ticks,
+    )
 
 
 def _program() -> str:

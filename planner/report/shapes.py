@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Bar:
     """A bar of the first page: its value and text; hatched where it does not qualify, strong where it is best.
 
-    ``ends`` are the range that a whisker shows; an ``outlined`` bar is an upper bound beside estimates.
+    ``ends`` are the range that a whisker shows; an ``outlined`` bar is an upper bound beside estimates; ``mark`` is
+    what the bar is held against where that is its own.
     """
 
     label: str
@@ -19,6 +20,7 @@ class Bar:
     strong: bool = False
     ends: tuple[float, float] | None = None
     outlined: bool = False
+    mark: float | None = None
 
     @property
     def reach(self) -> float:
@@ -78,3 +80,34 @@ class Figure:
     title: str
     subtitle: str
     alt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line over a plain scale: its label at the end, and its points; ``against`` is what others are held against."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    against: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point of a chart with its words; ``planned`` is where the plan stands, else where two lines meet."""
+
+    x: float
+    y: float
+    text: str
+    planned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """An assumption's two ends, and the value at each, the lower first."""
+
+    label: str
+    low: float
+    high: float
+    low_text: str
+    high_text: str

@@ -10,7 +10,7 @@ from planner.plan.basis import fits, has_estimate
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.recommend import Standing
 from planner.plan.resolve import DEFAULT, TYPED
-from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES
+from planner.plan.scenario import COLUMNS, CORE_COLUMNS, FIGURES, MONEY_COLUMNS
 from planner.report.findings import IN_WORKBOOK, FlagLine
 from planner.report.numbers import plain
 from planner.report.parts import LONGEST_IN_TABLE, Cell, Group, Head, Row, Table, cut, say, say_input, without_empty
@@ -63,15 +63,7 @@ def not_ranked(study: Study) -> dict[int, str]:
 
 def ranked(study: Study) -> list[Case]:
     """The cases best first: those that qualify by the recommendation's criterion, then the rest by their rate."""
-    recommendation = study.recommendation
-
-    def key(case: Case) -> tuple[bool, float, float, int]:
-        able = recommendation.standings[case.number - 1] is Standing.RANKED
-        value = recommendation.value(case.result) or 0.0
-        merit = value if recommendation.by_cost else -value
-        return (not able, merit if able else 0.0, -recommendation.rate(case.result), case.number)
-
-    return sorted(study.cases, key=key)
+    return list(study.ranked)
 
 
 def printed(study: Study, most: int) -> Sequence[Case]:
@@ -225,9 +217,13 @@ def is_own(case: Case, name: str) -> bool:
 
 
 def inputs_table(study: Study) -> Table:
-    """Every scenario with its inputs as understood; columns that no row types are left out, the register has those."""
+    """Every scenario with its inputs as understood; columns that no row types are left out, the register has those.
+
+    The inputs of money have a register of their own.
+    """
     cases = printed(study, MOST_ROWS)
-    used = [name for name in INPUT_FIELDS if name != "model" and any(is_own(case, name) for case in cases)]
+    fields = [name for name in INPUT_FIELDS if name != "model" and name not in MONEY_COLUMNS]
+    used = [name for name in fields if any(is_own(case, name) for case in cases)]
     rows = tuple(
         Row((name_cell(case), *(Cell(say_input(name, getattr(case.result.scenario, name))) for name in used)))
         for case in cases

@@ -192,3 +192,86 @@ GLOSSARY: Final = (
         "How long the prompt takes in prefill until the first token comes. Waiting in a queue is not counted.",
     ),
 )
+
+# What is added where a study has prices.
+MONEY_BASES: Final = (
+    (
+        "Cost",
+        (
+            "Costs are those of the whole scenario, all replicas, busy or not. They rest on the estimate where it "
+            "counts the KV cache, else on an upper bound of speed, so that a token really costs more."
+        ),
+    ),
+    (
+        "Allocated, used, idle",
+        (
+            "Allocated is all that is paid, spread over the tokens of the busy hours. Used is the part of the busy "
+            "hours, the cost at full load. Idle is the rest. A cost without utilisation is not given."
+        ),
+    ),
+    (
+        "API",
+        (
+            "An API's price is that of the scenario's own mix of prompt, cached, written and output tokens, told per "
+            "million output tokens with the prompts that they take. It is held against the same output."
+        ),
+    ),
+)
+
+MONEY_GLOSSARY: Final = (
+    (
+        "Allocated cost",
+        "All that is paid in an hour or a month, busy or not, over the tokens or requests of the busy hours.",
+    ),
+    (
+        "Blended price",
+        "What an API charges for a million tokens at a scenario's own mix of prompt and output, never a plain mean.",
+    ),
+    (
+        "Break-even",
+        (
+            "The output of a month, and the utilisation that it takes, at which own hardware costs as much as the API. "
+            "Above 100% it is never reached on this hardware."
+        ),
+    ),
+    (
+        "Depreciation",
+        "The loss of value of owned devices in an hour: (purchase - residual) / (useful life x 8,760 h), busy or not.",
+    ),
+    (
+        "Headroom",
+        "Spare capacity above the peak for which devices are bought.",
+    ),
+    (
+        "Idle cost",
+        "The part of the allocated cost that hours cost in which nothing runs.",
+    ),
+    (
+        "Lead time",
+        "Weeks from the order of devices to their service; a month's further devices are ordered so much earlier.",
+    ),
+    (
+        "Peak to average",
+        "Requests of the busiest hour over those of the average one. Devices are bought for the peak.",
+    ),
+    (
+        "Power usage effectiveness (PUE)",
+        "Power of a whole data centre over that of its computers; what cooling and losses add to each kilowatt-hour.",
+    ),
+    (
+        "Prompt caching",
+        "Prompt tokens that were read before: an API charges less for them, and own hardware skips their prefill.",
+    ),
+    (
+        "Residual value",
+        "What an owned device is still worth at the end of its useful life.",
+    ),
+    (
+        "Used cost",
+        "The part of the allocated cost that the busy hours cost: the cost at full load.",
+    ),
+    (
+        "Utilisation",
+        "The share of the paid hours that is busy. No cost is given without it.",
+    ),
+)

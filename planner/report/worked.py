@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import operator
 import textwrap
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from planner.formulas import demand
 from planner.plan.evaluate import FORMULAS, known_of
+from planner.plan.money_recipes import MONEY
 from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
@@ -20,7 +23,7 @@ from planner.report.parts import digits, say, says_all
 from planner.units import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from planner.plan.study import Case
 
@@ -51,17 +54,58 @@ def worked(case: Case | None) -> tuple[Worked, ...]:
 
 def worked_estimate(case: Case) -> tuple[Worked, ...]:
     """Every formula that the estimate, the memory and the queue of a case come from, with its numbers."""
+    return _recipes(case, [name for name in RECIPES if name not in MONEY])
+
+
+def worked_money(case: Case, code: str) -> tuple[Worked, ...]:
+    """Every formula of money of a case, with its numbers, in its own currency."""
+    return tuple(
+        dataclasses.replace(line, line=line.line.replace(" money", f" {code}") if code else line.line)
+        for line in _recipes(case, list(MONEY))
+    )
+
+
+def worked_plan(case: Case) -> tuple[Worked, ...]:
+    """The formulas of demand with the numbers of a case's first month; none without a demand."""
+    result, scenario = case.result, case.result.scenario
+    if result.requests_month is None or not result.fleet_requests_per_hour:
+        return ()
+    numbers = {
+        "requests_month": result.requests_month,
+        "hours_per_month": scenario.hours_per_month or 0.0,
+        "peak_to_average": scenario.peak_to_average or 1.0,
+        "headroom": scenario.headroom or 0.0,
+        "devices": scenario.devices or 1.0,
+        "requests_per_hour": result.fleet_requests_per_hour / (scenario.replicas or 1.0),
+        "growth_share_month": scenario.growth_share_month or 0.0,
+    }
+    peak = demand.peak_requests_per_hour(*(numbers[n] for n in parameters_of(demand.peak_requests_per_hour)))
+    numbers["offered_requests_per_hour"] = peak
+    bought = demand.devices_for_load(*(numbers[n] for n in parameters_of(demand.devices_for_load)))
+    following = demand.next_requests_month(*(numbers[n] for n in parameters_of(demand.next_requests_month)))
+    steps = (
+        ("Peak of the first month", demand.peak_requests_per_hour, peak, "per hour"),
+        ("Devices of the first month", demand.devices_for_load, bought, ""),
+        ("Requests of the second month", demand.next_requests_month, following, ""),
+    )
+    return tuple(
+        Worked(label, *_equation_of(formula), f"{expression(formula, numbers)} = {digits(value)} {unit}".rstrip())
+        for label, formula, value, unit in steps
+    )
+
+
+def _recipes(case: Case, names: Sequence[str]) -> tuple[Worked, ...]:
     result = case.result
     known = known_of(result.scenario) | {name: getattr(result, name) for name in FIGURES}
     found = []
-    for name in RECIPES:
+    for name in names:
         value = known[name]
         way = None if value is None or result.sources.get(name) else way_of(name, known)
         if way is None:
             continue
         text = _recipe(way, known)
-        # What a figure is on its own needs no line.
-        if text != digits(value):
+        # What a figure is on its own needs no line, nor does a cost of nothing.
+        if text != digits(value) and (value or name not in MONEY):
             found.append(Worked(FIGURES[name].label, *_equation_of(way.formula), _said(text, name, value)))
     return tuple(found)
 

@@ -1,0 +1,108 @@
+"""The register of prices: each with its value, source, day and how far it can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.plan.purse import is_priced
+from planner.plan.resolve import DEFAULT, TYPED
+from planner.plan.scenario import COLUMNS, MONEY_COLUMNS
+from planner.report import money
+from planner.report.numbers import date, plain
+from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
+from planner.report.tables import MOST_ROWS
+
+if TYPE_CHECKING:
+    from planner.plan.study import Case, Study
+
+# Several scenarios with as many prices each: beyond this the workbook has them.
+MOST_LINES: Final = 120
+_LINES_OF_MANY: Final = 40
+_FEW_RANGES: Final = 3
+_ASIDE: Final = frozenset({"currency", "exchange_rate", "exchange_day", "price_source", "price_day", "api"})
+# What is paid or charged; the others say how much is used, asked for and required.
+_PRICES: Final = frozenset(name for name in MONEY_COLUMNS if "cost" in name)
+_TRUST: Final = (
+    "High: typed with its source and day. Medium: typed with one of the two, or filled in from the catalogue. "
+    "Low: typed with neither, or planner's own default."
+)
+_HEADS: Final = (
+    Head("No."),
+    Head("Price or assumption", text=3),
+    Head("Value"),
+    Head("Unit", text=2),
+    Head("Scenarios", text=2),
+    Head("Cells", text=2),
+    Head("Source", text=3),
+    Head("Of"),
+    Head("Confidence", text=2),
+)
+
+
+def register(study: Study) -> Table:
+    """Every price and assumption of money that figures rest on."""
+    found: dict[tuple[Any, ...], list[Case]] = {}
+    for name in MONEY_COLUMNS:
+        if name in _ASIDE:
+            continue
+        for case in study.cases:
+            scenario, source = case.result.scenario, case.result.sources.get(name, "")
+            value = getattr(scenario, name)
+            if value in {None, ""} or not is_priced(scenario) or not _counts(case, name, value, source):
+                continue
+            code = money.own_till(study, case.result).code
+            quoted = (
+                (scenario.price_source, scenario.price_day or "") if name in _PRICES and source == TYPED else ("", "")
+            )
+            found.setdefault((name, value, source, code, *quoted), []).append(case)
+    kinds = list(found)[: MOST_LINES if len(study.cases) <= MOST_ROWS else _LINES_OF_MANY]
+    rows = tuple(_row(number, kind, found[kind]) for number, kind in enumerate(kinds, 1))
+    more = len(found) - len(kinds)
+    note = f"{_TRUST}{f' {plain(more)} more stand in the input workbook.' if more else ''}"
+    return without_empty(Table(_HEADS, rows, note=note))
+
+
+def _counts(case: Case, name: str, value: Any, source: str) -> bool:
+    """Whether anything rests on a value: what is typed does, and of the defaults what is not nothing."""
+    if source in {TYPED, ""}:
+        return True
+    scenario = case.result.scenario
+    if name in {"pue", "device_power_w"}:
+        return bool(scenario.tariff_cost_kwh)
+    if name == "hours_per_month":
+        return True
+    return bool(value) and name != "peak_to_average"
+
+
+def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
+    name, value, source, code, quoted, day = kind
+    cells = [case.origin.cells[name] for case in cases if name in case.origin.cells and source == TYPED]
+    where, confidence = _trust(name, source, quoted, day)
+    return Row(
+        (
+            Cell(f"M{number:02d}", marks="tag"),
+            Cell(COLUMNS[name].label),
+            Cell(cut(say_input(name, value))),
+            Cell(money.unit_in(name, code)),
+            Cell(labels((case.number for case in cases), _FEW_RANGES)),
+            Cell(cell_ranges(cells, _FEW_RANGES)),
+            Cell(cut(where, 90)),
+            Cell(date(money.day_of(day)) if day else ""),
+            Cell(confidence),
+        )
+    )
+
+
+def _trust(name: str, source: str, quoted: str, day: str) -> tuple[str, str]:
+    """Where a value is from, and how far it can be trusted."""
+    if source == DEFAULT:
+        return "planner", "low, default"
+    if source not in {TYPED, ""}:
+        return sentence(source), "medium, filled in"
+    if name not in _PRICES:
+        return "typed", "typed"
+    if quoted and day:
+        return quoted, "high, typed"
+    if quoted or day:
+        return quoted or "typed", "medium, typed"
+    return "typed", "low, typed"
