@@ -171,6 +171,9 @@ _RULES: Final[Mapping[str, columns.Rule]] = MappingProxyType(
                 "support_cost_h",
                 "staff_cost_h",
                 "api_cost_month",
+                # Some models of some providers are free.
+                "output_cost_m",
+                "api_request_cost",
                 "running_cost_month",
                 "running_cost_h",
                 "energy_cost_h",
@@ -324,7 +327,7 @@ EXCEL_FUNCTIONS: Final[tuple[ExcelFunction, ...]] = (
     _function("API_REQUEST_COST", api_cost.api_request_cost),
     _function("BLENDED_COST_M", api_cost.blended_cost_m),
     _function("API_COST_PER_M_OUTPUT", api_cost.api_cost_per_m_output),
-    _function("API_COST_MONTH", api_cost.api_cost_month),
+    _function("API_COST_MONTH", api_cost.api_cost_month, api_cost_per_m_output=_NONE_OR_MORE),
     _function("SAVING_COST_MONTH", api_cost.saving_cost_month),
     _function("BREAK_EVEN_M_TOKENS", api_cost.break_even_m_tokens),
     _function("BREAK_EVEN_SHARE", api_cost.break_even_share),
@@ -437,8 +440,11 @@ def plain_text(formula: Callable[..., float], bind: Mapping[str, str]) -> str:
             wrong.append(f"{meant[parameter]}>1")
         elif isinstance(rule, columns.Number) and rule.below is not None:
             wrong.append(f"{cell}>={rule.below:g}")
-    none = [bind[parameter] for parameter, rule in rules.items() if guards.takes_zero(rule)]
-    some = [bind[parameter] for parameter, rule in rules.items() if not guards.takes_zero(rule)]
+        elif isinstance(rule, columns.Number) and guards.goes_below_zero(rule):
+            wrong.append(f"{cell}<={rule.above:g}")
+    signless = {parameter: rule for parameter, rule in rules.items() if not guards.goes_below_zero(rule)}
+    none = [bind[parameter] for parameter, rule in signless.items() if guards.takes_zero(rule)]
+    some = [bind[parameter] for parameter, rule in signless.items() if not guards.takes_zero(rule)]
     wrong += [f"MIN({','.join(none)})<0"] if none else []
     wrong += [f"MIN({','.join(some)})<=0"] if some else []
     wrong.append(f"COUNT({','.join(bind[parameter] for parameter in rules)})<{len(rules)}")

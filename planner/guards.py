@@ -68,10 +68,19 @@ def number_lambda() -> str:
 def takes_zero(rule: Rule) -> bool:
     """Whether zero is a value that the rule names: none of something, not a figure that is missing.
 
-    >>> takes_zero(Number(least=0)), takes_zero(Number(above=0)), takes_zero(Number())
-    (True, False, False)
+    >>> takes_zero(Number(least=0)), takes_zero(Number(above=-1)), takes_zero(Number(above=0)), takes_zero(Number())
+    (True, True, False, False)
     """
-    return isinstance(rule, Number) and rule.least == 0
+    return isinstance(rule, Number) and (rule.least == 0 or goes_below_zero(rule))
+
+
+def goes_below_zero(rule: Rule) -> bool:
+    """Whether the rule names a limit below zero, as that of a growth does.
+
+    >>> goes_below_zero(Number(above=-1)), goes_below_zero(Number(least=0))
+    (True, False)
+    """
+    return isinstance(rule, Number) and rule.above is not None and rule.above < 0
 
 
 @singledispatch

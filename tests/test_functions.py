@@ -12,7 +12,7 @@ import pytest
 from planner import catalog, formulas
 from planner.columns import BadValueError, Column, Number, PrecisionName, Ratio, Typed
 from planner.for_excel import for_excel
-from planner.formulas import experts, speed
+from planner.formulas import demand, experts, speed
 from planner.functions import BY_FORMULA, BY_NAME, EXCEL_FUNCTIONS, call_text, lambda_of, lambdas, plain_text
 from planner.guards import excel_ok, precision_lookup, takes_zero
 from planner.plan.evaluate import FORMULAS
@@ -190,6 +190,33 @@ def test_call_text_binds_by_parameter():
         'IF(OR(A2="",B2="",C2=""),"",IF(COUNT(A2,B2,C2)<3,"check inputs",IF(MIN(A2,B2,C2)<=0,"check inputs",'
         'IF(IF(C2>=10,C2/100,C2)>1,"check inputs",((B2*IF(C2>=10,C2/100,C2))/A2)))))'
     )
+
+
+def test_growth_may_be_none_or_below_and_an_api_may_be_free(tmp_path):
+    """Zero and less are values where a rule's limit lies below zero; a price may be nothing."""
+    calls = {
+        "NEXT_REQUESTS_MONTH(A1,A2)": 1000.0,
+        "NEXT_REQUESTS_MONTH(A1,A3)": 800.0,
+        "NEXT_REQUESTS_MONTH(A1,A4)": "growth_share_month is -1; expected a number above -1",
+        "API_REQUEST_COST(A1,A2,A2,A1,A2,A2,A2,A2)": 0.0,
+        "API_COST_PER_M_OUTPUT(A2,A1)": 0.0,
+        "API_COST_MONTH(A1,A2)": 0.0,
+        "BREAK_EVEN_M_TOKENS(A1,A2)": "api_cost_per_m_output is 0; expected a number above 0",
+        plain_text(demand.next_requests_month, {"requests_month": "A1", "growth_share_month": "A2"}): 1000.0,
+        plain_text(demand.next_requests_month, {"requests_month": "A1", "growth_share_month": "A3"}): 800.0,
+        plain_text(demand.next_requests_month, {"requests_month": "A1", "growth_share_month": "A4"}): "check inputs",
+    }
+    path = tmp_path / "growth.xlsx"
+    workbook = new_workbook(path)
+    sheet = workbook.add_worksheet()
+    for row, value in enumerate((1000, 0, -0.2, -1)):
+        sheet.write(row, 0, value)
+    for row, call in enumerate(calls):
+        sheet.write_formula(row, 1, f"={call}")
+    workbook.close()
+    model = evaluate(path)
+    assert [model.get_cell_value(0, row, 2) for row in range(1, len(calls) + 1)] == list(calls.values())
+    assert for_excel(BY_NAME["NEXT_REQUESTS_MONTH"])(1000.0, 0.0) == 1000.0
 
 
 # What a call gives, said once more without Excel: the formula behind the rules of its arguments.
