@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import functools
 import json
 import os
@@ -16,6 +17,7 @@ import openpyxl
 import pypdf
 import pytest
 from hypothesis import settings
+from openpyxl.utils.datetime import to_excel
 
 from planner.report.render import PdfUnavailableError, load_weasyprint
 from planner.resources import folder
@@ -135,6 +137,8 @@ def recalculated():
                 for cell in row:
                     if cell.data_type == "f":
                         stored = values[name][cell.coordinate].value
+                        # IronCalc gives a day as its number.
+                        stored = to_excel(stored) if isinstance(stored, dt.date) else stored
                         own = model.get_cell_value(index, cell.row, cell.column)
                         found[name, cell.coordinate] = (cell.value, stored, own)
         return found

@@ -577,14 +577,23 @@ class Charts:
 class Chart:
     def __init__(self):
         self.series, self.HasTitle, self.ChartTitle = [], False, types.SimpleNamespace(Text="")
-        self.axes = {n: types.SimpleNamespace(HasTitle=False, AxisTitle=types.SimpleNamespace(Text="")) for n in (1, 2)}
+        self.axes = {
+            n: types.SimpleNamespace(
+                HasTitle=False, AxisTitle=types.SimpleNamespace(Text=""), TickLabels=types.SimpleNamespace()
+            )
+            for n in (1, 2)
+        }
 
     def SeriesCollection(self):
         return self
 
     def NewSeries(self):
-        self.series.append(types.SimpleNamespace())
+        look = types.SimpleNamespace(Line=types.SimpleNamespace(), Fill=types.SimpleNamespace())
+        self.series.append(types.SimpleNamespace(Format=look))
         return self.series[-1]
+
+    def Item(self, number):
+        return self.series[number - 1]
 
     def Axes(self, number):
         return self.axes[number]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import openpyxl
 import pytest
 from openpyxl.utils import get_column_letter
+from openpyxl.utils.datetime import to_excel
 
 from planner import PlannerError
 from planner.functions import BY_NAME, lambdas
@@ -231,6 +233,8 @@ def test_the_sheets_are_those_of_the_file_writer(live, open_in, sample, tmp_path
                 assert written[at].formula == cell.value
             else:
                 value = values[name][cell.coordinate].value
+                # A day is entered as its number.
+                value = to_excel(value) if isinstance(value, dt.date) else value
                 # A file stores 16 digits of a number.
                 assert written[at].value == (pytest.approx(value, rel=1e-15) if isinstance(value, float) else value)
                 assert not written[at].formula

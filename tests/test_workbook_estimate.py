@@ -24,6 +24,41 @@ from planner.workbook.write import write_workbook
 
 BASE = {"precision": "FP16", "batch": 8, "prompt_tokens": 2000, "output_tokens": 500}
 NAMED = BASE | {"model": "Llama-3.1-70B", "device": "H100 SXM", "engine": "vLLM", "devices": 4}
+RENTED = {"currency": "USD", "device_cost_h": 2.5, "busy_share": 0.6}
+API = {"input_cost_m": 3, "output_cost_m": 15}
+MONEY_WAYS = {
+    "rented": NAMED | RENTED | API,
+    "rented, of the core": {**BASE, "params_b": 70, "bandwidth_gb_s": 3350, "prefill_tokens_per_sec": 9000}
+    | RENTED | API | {"tariff_cost_kwh": 0.2, "device_power_w": 700},
+    "by the instance": NAMED | API | {"instance_cost_h": 20, "instance_devices": 8, "offered_requests_per_hour": 900,
+                                      "replicas": 2, "cached_cost_m": 0.3, "cached_tokens": 1500},
+    "owned": NAMED | API | {"device_capex_cost": 35_000, "device_residual_cost": 3_000, "useful_life_years": 4,
+                            "tariff_cost_kwh": 0.12, "device_hosting_cost_month": 90, "device_licence_cost_month": 375,
+                            "device_support_cost_month": 50, "staff_cost_month": 4_000, "busy_share": 0.4,
+                            "currency": "EUR", "exchange_rate": 1.08, "exchange_day": "2026-11-20",
+                            "cached_cost_m": 0.3, "cache_write_cost_m": 3.75, "cached_tokens": 1000,
+                            "cache_write_tokens": 500, "requests_month": 2_000_000, "growth_share_month": 0.08,
+                            "peak_to_average": 3, "headroom": 0.2, "lead_time_weeks": 8.5, "one_off_cost": 20_000,
+                            "first_month": "2027-01-15"},
+    "cache writes": NAMED | RENTED | API | {"cache_write_cost_m": 3.75, "cache_write_tokens": 500},
+    "priced draft": NAMED | RENTED | {"draft_tokens": 4, "acceptance": 0.7, "draft_step_ms": 1.5, "engine": "vLLM"},
+    "apart, cached": NAMED | RENTED | API | {"prefill_on": "apart", "cached_tokens": 1500},
+    "layers, cached": NAMED | RENTED | {"split": "layers", "cached_tokens": 1500},
+    "cached at a rate": NAMED | RENTED | {"prefill_tokens_per_sec": 6000, "cached_tokens": 1500},
+    "cached, no heads": {**BASE, "params_b": 8, "device_bandwidth_gb_s": 1008, "peak_tflop_s": 165, "layers": 32,
+                         "cached_tokens": 1000} | RENTED,
+    "never": NAMED | {"device_cost_h": 9, "currency": "USD", "busy_share": 0.9, "batch": 1, "input_cost_m": 0.05,
+                      "output_cost_m": 0.2},
+    "dearer": NAMED | {"device_cost_h": 4, "currency": "USD", "busy_share": 0.02} | API,
+    "free API": NAMED | RENTED | {"input_cost_m": 0, "output_cost_m": 0},
+    "no rate": NAMED | API | {"device_cost_h": 2, "currency": "GBP", "busy_share": 0.5},
+    "priced, no utilisation": NAMED | API | {"device_cost_h": 2, "currency": "USD"},
+    "shrinking": NAMED | RENTED | API | {"requests_month": 900_000, "growth_share_month": -0.2, "lead_time_weeks": 4,
+                                         "peak_to_average": 9},
+    "demand alone": NAMED | {"offered_requests_per_hour": 100},
+    "demand outgrown": NAMED | RENTED | {"requests_month": 5_000_000, "growth_share_month": 0.2, "lead_time_weeks": 12},
+    "does not fit, priced": NAMED | RENTED | API | {"devices": 1},
+}  # fmt: skip
 # Between them these take every way in which a figure is made.
 WAYS = {
     "worked": {**BASE, "params_b": 70, "bandwidth_gb_s": 3350, "efficiency": 0.85, "prefill_tokens_per_sec": 9000},
@@ -64,6 +99,7 @@ WAYS = {
     "efficiency and peak": {**BASE, "params_b": 8, "precision": "FP16", "bandwidth_gb_s": 1008, "efficiency": 0.7,
                             "peak_tflop_s": 165, "prefill_mfu": 0.4},
     "no tokens": {"params_b": 70, "precision": "INT8", "device": "A100 SXM 80GB", "devices": 2},
+    **MONEY_WAYS,
 }  # fmt: skip
 
 

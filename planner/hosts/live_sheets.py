@@ -7,14 +7,17 @@ frozen panes, filters, charts and tab colours as well.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import TYPE_CHECKING, Any, Final
+
+from openpyxl.utils.datetime import to_excel
 
 from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.hosts.com import excel_errors, has_com
 from planner.issues import PlannerError
-from planner.workbook.layout import MARK, address, mark_text, on_sheet
+from planner.workbook.layout import CHART_PIXELS, MARK, address, mark_text, on_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,11 +32,17 @@ if TYPE_CHECKING:
 _BLOCK: Final = 5_000
 _LONGEST_TEXT: Final = 32_767
 _POINTS_PER_PIXEL: Final = 0.75
-_CHART_PIXELS: Final = (620, 400)
 # Excel's own numbers: a single underline, and the axes of a chart.
 _UNDERLINED: Final = 2
 _CATEGORIES, _VALUES = 1, 2
-_KINDS: Final = {"line": "line_markers", "column": "column_clustered"}
+_KINDS: Final = {
+    "line": "line_markers",
+    "column": "column_clustered",
+    "column_stacked": "column_stacked",
+    "bar_stacked": "bar_stacked",
+}
+_LINE_WITH_MARKS, _DASHED = 65, 4
+_LOGARITHMIC: Final = -4133
 
 
 def is_ours(sheet: xlwings.Sheet) -> bool:
@@ -187,6 +196,9 @@ def _entry(cell: CellOut) -> Any:
         return object_model_text(cell.formula)
     if cell.value is None or cell.value == "":
         return None
+    if isinstance(cell.value, dt.date):
+        # As its number, which reads the same in every country; the format shows it as a day.
+        return float(to_excel(cell.value))  # type: ignore[no-untyped-call]
     return cell.value if isinstance(cell.value, int | float) else f"'{str(cell.value)[:_LONGEST_TEXT]}"
 
 
@@ -300,7 +312,7 @@ def _finish(target: xlwings.Sheet, sheet: Sheet) -> None:
 
 def _add_chart(target: xlwings.Sheet, chart: Chart) -> None:
     row, column = chart.at
-    width, height = (pixels * _POINTS_PER_PIXEL for pixels in _CHART_PIXELS)
+    width, height = (pixels * _POINTS_PER_PIXEL for pixels in CHART_PIXELS)
     anchor = _range(target, (row, column, row, column))
     made = target.charts.add(width=width, height=height, anchor=anchor)
     collection = made.api[1].SeriesCollection()
@@ -310,12 +322,34 @@ def _add_chart(target: xlwings.Sheet, chart: Chart) -> None:
         new.XValues = f"={on_sheet(series.sheet, _fixed(series.categories))}"
         new.Values = f"={on_sheet(series.sheet, _fixed(series.values))}"
     made.chart_type = _KINDS[chart.kind]
+    for number, series in enumerate(chart.series, 1):
+        _draw_otherwise(collection, number, series.look)
     made.title = chart.title
     for number, title in ((_CATEGORIES, chart.x_title), (_VALUES, chart.y_title)):
         axis = made.api[1].Axes(number)
         axis.HasTitle = bool(title)
+        if chart.kind.startswith("bar") and number == _CATEGORIES:
+            axis.ReversePlotOrder = True
         if title:
             axis.AxisTitle.Text = title
+    values = made.api[1].Axes(_VALUES)
+    values.TickLabels.NumberFormat = chart.shown
+    if chart.log_from:
+        values.ScaleType, values.MinimumScale, values.CrossesAt = _LOGARITHMIC, chart.log_from, chart.log_from
+
+
+def _draw_otherwise(collection: Any, number: int, look: str) -> None:
+    """What makes a series look other than the kind of its chart says."""
+    if not look:
+        return
+    drawn = collection.Item(number)
+    if look == "marks":
+        drawn.ChartType = _LINE_WITH_MARKS
+        drawn.Format.Line.Visible = False
+    elif look == "dashed":
+        drawn.Format.Line.DashStyle = _DASHED
+    else:
+        drawn.Format.Fill.Visible = False
 
 
 def _fixed(area: Area) -> str:

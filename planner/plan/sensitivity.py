@@ -131,7 +131,7 @@ def _assumptions(result: Result) -> Iterator[_Assumption]:
         if value:
             yield _Assumption(
                 f"{label} {chr(0xB1)}{as_percent(share)}",
-                *(_End(f"{value * (1 + by):,.4g}", _priced(name, value * (1 + by))) for by in (-share, share)),
+                *(_End(_digits(value * (1 + by)), _priced(name, value * (1 + by))) for by in (-share, share)),
             )
     life = result.scenario.useful_life_years
     if life and result.scenario.device_capex_cost:
@@ -172,6 +172,11 @@ _PRICES: Final = (
 def _priced(name: str, value: float) -> dict[str, Any]:
     # A device's price wins over its instance's.
     return {name: value, "instance_cost_h": None} if name == "device_cost_h" else {name: value}
+
+
+def _digits(value: float) -> str:
+    """A price with four digits, and no exponent: 28,000 for 28000."""
+    return f"{float(f'{value:.4g}'):,.10g}"
 
 
 def _busy(share: float) -> _End:

@@ -6,6 +6,7 @@ Rows and columns count from 0 here; :func:`address` writes them as Excel does.
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,17 +74,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A chart's series: the cells of its name, categories and values."""
+    """A chart's series: the cells of its name, categories and values; and how it is drawn where not as the others.
+
+    Looks: ``marks`` over columns, ``dashed`` beside lines, ``unseen`` where it only takes its place in a stack.
+    """
 
     sheet: str
     name: tuple[int, int]
     categories: tuple[int, int, int, int]
     values: tuple[int, int, int, int]
+    look: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A native chart: its kind (``line`` or ``column``), titles, series and the cell at which it stands."""
+    """A native chart: its kind, titles, series, the cell at which it stands, and the formats of its axes.
+
+    Kinds: ``line``, ``column``, ``column_stacked``, and ``bar_stacked``, whose first category is on top.
+    """
 
     kind: str
     title: str
@@ -91,6 +99,10 @@ class Chart:
     y_title: str
     series: tuple[Series, ...]
     at: tuple[int, int]
+    shown: str = "#,##0"
+    x_shown: str = ""
+    # Where the largest value would leave the others no height: the power of ten from which on the axis is logarithmic.
+    log_from: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +138,52 @@ class Sheet:
     tab: str = ""
 
 
+# As a chart is written, and a row and columns as every program shows them at its own size.
+CHART_PIXELS: Final = (620, 400)
+CHART_ROWS: Final = 21
+_UNSET_PIXELS: Final = 64
+
+
+def chart_columns(widths: Mapping[int, float], count: int) -> list[int]:
+    """The columns at which charts stand side by side, none over another, nor over the names that each page repeats.
+
+    >>> chart_columns({0: 40.0, 1: 30.0}, 3)
+    [1, 9, 19]
+    """
+    found: list[int] = []
+    column, at, free = 1, 0, 0
+    while len(found) < count:
+        if at >= free:
+            found.append(column)
+            free = at + CHART_PIXELS[0] + _GAP_PIXELS
+        at += _pixels(widths[column]) if column in widths else _UNSET_PIXELS
+        column += 1
+    return found
+
+
+_GAP_PIXELS: Final = 10
+
+
+def _pixels(width: float) -> int:
+    # Seven pixels a digit and five of margin, as in the font that workbooks start with.
+    return int(width * 7 + 5)
+
+
 _LINE_HEIGHT: Final = 15.0
+# Bold letters are wider than the digits that a width counts.
+_HEAD_FILL: Final = 0.92
+
+
+def head_height(heads: Iterable[tuple[str, float]]) -> float:
+    """The height of a row of heads, each with its column's width.
+
+    >>> head_height([("Cost per M output (own currency/M tokens)", 12.0), ("Rent", 12.0)])
+    63.0
+    """
+    lines = [len(textwrap.wrap(text, max(int(width * _HEAD_FILL), 1))) for text, width in heads]
+    return _LINE_HEIGHT * max(lines, default=1) + 3
+
+
 # Fonts differ between programs, so a line is taken to hold a little less than its column's width says.
 _FILL: Final = 0.97
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import Text
@@ -18,7 +19,20 @@ from planner.plan.recipes import way_of
 from planner.plan.scenario import COLUMNS, FIGURES, figure_header, header_of
 from planner.plan.ways import parameters_of
 from planner.units import unit_of
-from planner.workbook.layout import BLUE, GREY, LINE, PALE, CellOut, Sheet, Style, address, on_sheet, wrapped_heights
+from planner.workbook.layout import (
+    BLUE,
+    GREY,
+    LINE,
+    PALE,
+    CellOut,
+    Sheet,
+    Style,
+    address,
+    head_height,
+    on_sheet,
+    wrapped_heights,
+)
+from planner.workbook.money_looks import with_currency
 from planner.workbook.results_sheet import (
     COLUMN_OF,
     FIRST_ROW,
@@ -39,7 +53,7 @@ if TYPE_CHECKING:
 
     from planner.plan.study import Case, Study
     from planner.plan.ways import Way
-    from planner.workbook.layout import Rule
+    from planner.workbook.layout import Chart, Rule
 
 PART_ROW: Final = 2
 HEAD_ROW: Final = 3
@@ -185,11 +199,20 @@ class RowSheet:
     elsewhere: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     # Figures for which a formula stands even where the run had none, and what would have to be known for it.
     open_figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    # What stands in headers for money, and number formats that follow from the study's own values.
+    money: str = "money"
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def columns(self) -> dict[str, int]:
         """Where each field stands on this sheet."""
         return columns_of(self.parts)
+
+    @cached_property
+    def widths(self) -> dict[int, float]:
+        """The columns' widths."""
+        specs = [spec for part in self.parts for spec in part.columns]
+        return {0: _NAME_WIDTH} | {self.columns[spec.name]: _width(spec) for spec in specs}
 
     @property
     def last_row(self) -> int:
@@ -204,12 +227,19 @@ class RowSheet:
         """The cells of a field."""
         return (ROW, self.columns[name], self.last_row, self.columns[name])
 
-    def describe(self, rules: Sequence[Rule], below: Sequence[CellOut] = ()) -> Sheet:
+    def describe(
+        self,
+        rules: Sequence[Rule],
+        below: Sequence[CellOut] = (),
+        charts: Sequence[Chart] = (),
+        below_heights: Mapping[int, float] = MappingProxyType({}),
+    ) -> Sheet:
         """The sheet, with what stands below its table."""
         specs = [spec for part in self.parts for spec in part.columns]
-        widths = {0: _NAME_WIDTH} | {self.columns[spec.name]: _width(spec) for spec in specs}
+        widths = self.widths
         cells = [*self._cells(), *below]
         last = len(specs)
+        tallest = head_height((self.header(spec), widths[self.columns[spec.name]]) for spec in specs)
         heights = wrapped_heights((cell for cell in cells if ROW <= cell.row <= self.last_row), widths)
         return Sheet(
             name=self.writing.names[self.kind],
@@ -223,13 +253,18 @@ class RowSheet:
                 if len(part.columns) > 1
             ],
             rules=rules,
+            charts=charts,
             notes={(HEAD_ROW, self.columns[spec.name]): spec.help for spec in specs if spec.help},
-            heights={HEAD_ROW: _HEAD_HEIGHT} | heights,
+            heights={HEAD_ROW: max(_HEAD_HEIGHT, tallest)} | heights | dict(below_heights),
             repeat_rows=(PART_ROW, HEAD_ROW),
             repeat_columns=(0, 0),
             mark=self.kind.casefold(),
             tab=BLUE,
         )
+
+    def header(self, spec: Spec) -> str:
+        """A column's header, with the currency in it."""
+        return with_currency(spec.header, self.money)
 
     def _cells(self) -> Iterator[CellOut]:
         yield CellOut(0, 0, self.title, style=TITLE)
@@ -241,7 +276,7 @@ class RowSheet:
             for index, spec in enumerate(part.columns):
                 yield CellOut(PART_ROW, self.columns[spec.name], None if index else part.title, style=look)
                 head = dataclasses.replace(look, align="left", indent=1) if isinstance(spec, Setting) else look
-                yield CellOut(HEAD_ROW, self.columns[spec.name], spec.header, style=head)
+                yield CellOut(HEAD_ROW, self.columns[spec.name], self.header(spec), style=head)
         for index, case in enumerate(self.study.cases):
             yield CellOut(
                 ROW + index, 0, case.name, self.writing.link(case), dataclasses.replace(LINK, top_aligned=True)
@@ -253,30 +288,42 @@ class RowSheet:
 
     def _cell(self, spec: Spec, case: Case, index: int, known: Mapping[str, Any]) -> CellOut:
         at, name, scenario = (ROW + index, self.columns[spec.name]), spec.name, case.result.scenario
+        look = self.looks[name]
         match spec:
             case Said():
                 value, formula = spec.cell(self, case, at[0], known)
-                return CellOut(*at, value, formula if self.writing.functions is not Functions.NONE else "", spec.style)
+                return CellOut(*at, value, formula if self.writing.functions is not Functions.NONE else "", look)
             case Repeat():
                 value = getattr(case.result if name in FIGURES else scenario, name)
                 first, there = (FIRST_ROW, COLUMN_OF) if spec.sheet == "Results" else (ROW, self.elsewhere[spec.sheet])
                 cell = address(first + index, there[name])
                 formula = self.writing.reference(self.writing.names[spec.sheet], cell, blank=value is None)
-                return CellOut(*at, value, formula, dataclasses.replace(spec.style, colour=GREY))
+                return CellOut(*at, value, formula, look)
             case Setting():
-                look = dataclasses.replace(spec.style, align="left", indent=1)
-                return CellOut(*at, _called(name, getattr(scenario, name)), style=look)
+                word = _called(name, getattr(scenario, name))
+                return CellOut(*at, word, style=dataclasses.replace(look, align="left", indent=1))
             case Bits():
                 value = getattr(case.result, name)
                 return bits_cell(at, self.at(spec.of, at[0]), value, self.writing, self._pale(spec))
             case Made() if getattr(scenario, name, None) is None:
                 return CellOut(*at, *self.figure(name, at[0], case, known), self._pale(spec))
             case _:
-                return input_cell(at, name, case, self.writing, spec.style, blank=self._follows(name, case, index))
+                return input_cell(at, name, case, self.writing, look, blank=self._follows(name, case, index))
 
-    @staticmethod
-    def _pale(spec: Spec) -> Style:
-        return dataclasses.replace(spec.style, fill=PALE)
+    @cached_property
+    def looks(self) -> dict[str, Style]:
+        """The look of each column's cells, those of figures pale."""
+        found = {}
+        for spec in (spec for part in self.parts for spec in part.columns):
+            shown = self.formats.get(spec.name, spec.style.number_format)
+            look = dataclasses.replace(spec.style, number_format=shown)
+            if isinstance(spec, Given) and type(COLUMNS[spec.name].rule) is Text:
+                look = dataclasses.replace(look, align="left", indent=1)
+            found[spec.name] = dataclasses.replace(look, colour=GREY) if isinstance(spec, Repeat) else look
+        return found
+
+    def _pale(self, spec: Spec) -> Style:
+        return dataclasses.replace(self.looks[spec.name], fill=PALE)
 
     def _follows(self, name: str, case: Case, index: int) -> str:
         """The cell that an input without one of its own follows, where it is just another input's value."""
@@ -307,7 +354,7 @@ def _is_text(spec: Spec) -> bool:
 def _width(spec: Spec) -> float:
     if isinstance(spec, Said):
         return spec.width
-    return 24.0 if spec.name in {"device", "engine"} else 16.0 if _is_text(spec) else _WIDTH
+    return 24.0 if spec.name in {"device", "engine", "model", "price_source"} else 16.0 if _is_text(spec) else _WIDTH
 
 
 def _called(name: str, value: str | None) -> str | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from planner.issues import Issue, Severity
+from planner.workbook.cost_sheet import cost_sheet
+from planner.workbook.demand_sheet import demand_sheet
 from planner.workbook.estimate_sheets import estimate_sheet, memory_sheet
 from planner.workbook.layout import unique_name
 from planner.workbook.results_sheet import Functions, Writing, results_sheet
+from planner.workbook.sensitivity_sheet import sensitivity_sheet
 from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_table_sheet
 from planner.workbook.variant_sheets import batch_sheet, precision_sheet
 from planner.workbook.whatif_sheet import whatif_sheet
@@ -23,6 +26,9 @@ SHEET_NAMES: Final = (
     "Estimate",
     "Memory",
     "What-if",
+    "Cost",
+    "Demand",
+    "Sensitivity",
     "Precision",
     "Batch",
     "Speed table",
@@ -76,6 +82,9 @@ def result_sheets(
         estimate_sheet(study, writing),
         memory_sheet(study, writing),
         whatif_sheet(study, writing),
+        cost_sheet(study, writing),
+        demand_sheet(study, writing),
+        sensitivity_sheet(study, writing),
         precision_sheet(study, writing),
         batch_sheet(study, writing),
         speed_table_sheet(study, writing),

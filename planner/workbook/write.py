@@ -18,7 +18,20 @@ from planner.files import replacing
 from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
-from planner.workbook.layout import MARK, WRITTEN_BY, CellOut, Chart, Choice, Rule, Sheet, Style, mark_text, on_sheet
+from planner.workbook.layout import (
+    CHART_PIXELS,
+    MARK,
+    WRITTEN_BY,
+    CellOut,
+    Chart,
+    Choice,
+    Rule,
+    Series,
+    Sheet,
+    Style,
+    mark_text,
+    on_sheet,
+)
 from planner.workbook.package import package_of
 from planner.workbook.results_sheet import Functions
 
@@ -274,39 +287,63 @@ _PALETTE: Final = ("#075F98", "#B3430E", "#6B4696", "#2E7D5B", "#8A6D00", "#5B66
 
 
 def _add_chart(workbook: _Workbook, worksheet: Worksheet, chart: Chart) -> None:
-    made = workbook.add_chart({"type": chart.kind})
+    kind, _, stacked = chart.kind.partition("_")
+    made = workbook.add_chart({"type": kind} | ({"subtype": stacked} if stacked else {}))
+    if kind == "line":
+        # Where a file does not say, LibreOffice rounds the corners off, and draws steps that no month takes.
+        made._write_c_smooth = lambda _: made._xml_empty_tag("c:smooth", [("val", "0")])  # noqa: SLF001
+    over = workbook.add_chart({"type": "line"})
     for index, series in enumerate(chart.series):
-        colour = _PALETTE[index % len(_PALETTE)]
-        look: dict[str, Any] = {"fill": {"color": colour}}
-        if chart.kind == "line":
-            look = {
-                "line": {"color": colour, "width": 2},
-                "marker": {"type": "circle", "size": 5, "fill": {"color": colour}, "border": {"color": colour}},
-            }
-        made.add_series(
-            {
-                "name": [series.sheet, *series.name],
-                "categories": [series.sheet, *series.categories],
-                "values": [series.sheet, *series.values],
-                **look,
-            }
+        described = {
+            "name": [series.sheet, *series.name],
+            "categories": [series.sheet, *series.categories],
+            "values": [series.sheet, *series.values],
+            **_series_look(kind, series, _PALETTE[index % len(_PALETTE)]),
+        }
+        (over if series.look == "marks" else made).add_series(
+            described | ({"gap": 60} if kind in {"bar", "column"} else {})
         )
+    if any(series.look == "marks" for series in chart.series):
+        made.combine(over)
     made.set_title({"name": chart.title, "name_font": {"size": 12, "bold": True, "color": "#0B3954"}, "overlay": False})
     grey = {"color": "#5B6673", "bold": False}
-    made.set_x_axis({"name": chart.x_title, "name_font": grey, "num_font": {"color": "#5B6673"}})
-    made.set_y_axis(
-        {
-            "name": chart.y_title,
-            "name_font": grey,
-            "num_font": {"color": "#5B6673"},
-            "num_format": "#,##0",
-            "major_gridlines": {"visible": True, "line": {"color": "#D5DBE1"}},
-            "line": {"none": True},
-        }
-    )
-    made.set_legend({"position": "bottom", "font": {"size": 8}})
-    made.set_size({"width": 620, "height": 400})
+    first_on_top = {"reverse": True, "label_position": "low"} if kind == "bar" else {}
+    named = {"name": chart.x_title, "name_font": grey, "num_font": {"color": "#5B6673"}, **first_on_top}
+    named |= {"num_format": chart.x_shown} if chart.x_shown else {}
+    valued = {
+        "name": chart.y_title,
+        "name_font": grey,
+        "num_font": {"color": "#5B6673"},
+        "num_format": chart.shown,
+        "major_gridlines": {"visible": True, "line": {"color": "#D5DBE1"}},
+        "line": {"none": True},
+    }
+    # Bars lie, so that their values run along the horizontal axis.
+    across, up = (valued | {"label_position": "high"}, named) if kind == "bar" else (named, valued)
+    made.set_x_axis(across)
+    powers = {"log_base": 10, "min": chart.log_from, "crossing": "min"} if chart.log_from else {}
+    made.set_y_axis(up | powers)
+    # Programs differ in how they number the entries of a stack's legend, so that none can be taken out.
+    unseen = any(series.look == "unseen" for series in chart.series)
+    made.set_legend({"none": True} if unseen else {"position": "bottom", "font": {"size": 8}})
+    made.set_size(dict(zip(("width", "height"), CHART_PIXELS, strict=True)))
     worksheet.insert_chart(*chart.at, made, {"description": f"{chart.title}, {chart.y_title}"})
+
+
+def _series_look(kind: str, series: Series, colour: str) -> dict[str, Any]:
+    if series.look == "unseen":
+        return {"fill": {"none": True}, "border": {"none": True}}
+    if series.look == "marks":
+        mark = {"type": "diamond", "size": 9, "fill": {"color": colour}, "border": {"color": colour}}
+        return {"line": {"none": True}, "marker": mark}
+    if series.look == "dashed":
+        return {"line": {"color": "#12212E", "width": 1.75, "dash_type": "dash"}, "marker": {"type": "none"}}
+    if kind == "line":
+        return {
+            "line": {"color": colour, "width": 2},
+            "marker": {"type": "circle", "size": 5, "fill": {"color": colour}, "border": {"color": colour}},
+        }
+    return {"fill": {"color": colour}}
 
 
 def _add_choice(worksheet: Worksheet, choice: Choice) -> None:
