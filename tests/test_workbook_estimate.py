@@ -11,13 +11,15 @@ import pytest
 from planner import Scenario, evaluate, study_of
 from planner.job import Job, run
 from planner.plan import study as study_module
+from planner.plan.money_recipes import MONEY
 from planner.plan.recipes import ESTIMATE, MEMORY, QUEUE, RECIPES
 from planner.plan.scenario import COLUMNS, header_of
 from planner.plan.ways import parameters_of
 from planner.plan.whatif import fixes_of
+from planner.workbook.cost_sheet import cost_parts
 from planner.workbook.estimate_sheets import ESTIMATE_COLUMNS, MEMORY_COLUMNS
 from planner.workbook.results_sheet import Functions
-from planner.workbook.row_sheet import ROW
+from planner.workbook.row_sheet import ROW, columns_of
 from planner.workbook.sheets import SHEET_NAMES, result_sheets
 from planner.workbook.whatif_sheet import AS_IT_IS
 from planner.workbook.write import write_workbook
@@ -134,10 +136,12 @@ def taken(recipes):
     }
 
 
-def test_every_figure_and_all_that_it_takes_has_a_column():
+def test_every_figure_and_all_that_it_takes_has_a_column(study):
     assert set(MEMORY) | taken(MEMORY) <= set(MEMORY_COLUMNS)
     assert set(ESTIMATE) | set(QUEUE) | taken(ESTIMATE) | taken(QUEUE) <= set(ESTIMATE_COLUMNS)
-    for stands in (MEMORY_COLUMNS, ESTIMATE_COLUMNS):
+    cost_columns = columns_of(cost_parts(study))
+    assert set(MONEY) | taken(MONEY) <= set(cost_columns)
+    for stands in (MEMORY_COLUMNS, ESTIMATE_COLUMNS, cost_columns):
         assert sorted(stands.values()) == list(range(len(stands)))
 
 
@@ -202,7 +206,7 @@ def test_figures_are_live_calls_in_the_way_that_the_row_takes(study, written):
     assert "1E-12" in cell(book["Memory"], "fits", named).value
 
 
-@pytest.mark.parametrize("name", SHEET_NAMES[:4])
+@pytest.mark.parametrize("name", SHEET_NAMES[:7])
 def test_values_alone_hold_no_formula(written, name):
     sheet = openpyxl.load_workbook(written(Functions.NONE))[name]
     assert not [c.coordinate for row in sheet.iter_rows() for c in row if c.data_type == "f"]
@@ -397,7 +401,7 @@ def test_an_estimate_at_another_precision_is_that_of_a_new_run(study):
 def test_libreoffice_shows_no_error_on_the_new_sheets(written, as_csv):
     for functions in (Functions.EMBEDDED, Functions.PLAIN):
         shown = as_csv(written(functions))
-        for name in ("Estimate", "Memory", "What-if"):
+        for name in ("Estimate", "Memory", "What-if", "Cost", "Demand", "Sensitivity"):
             assert not re.search(r"#(NAME|VALUE|REF|DIV/0|N/A|NUM)|Err:\d", shown[name]), (functions, name)
 
 
