@@ -17,6 +17,7 @@ from openpyxl.utils.datetime import to_excel
 from planner import PlannerError
 from planner.functions import BY_NAME, lambdas
 from planner.job import plan_workbook
+from planner.plan.scenario import header_of
 from planner.workbook.layout import MARK, Chart, Style
 from planner.workbook.read import read_workbook
 from planner.workbook.results_sheet import Functions
@@ -27,6 +28,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fake_excel
 
 pytest.importorskip("xlwings", reason="xlwings is not here; `pip install xlwings` would run this")
+PRICED = {"model": "Llama-3.1-70B", "device": "H100 SXM", "engine": "vLLM", "devices": 4, "precision": "FP8", "batch": 64,
+          "prompt_tokens": 2000, "output_tokens": 500, "device_cost_h": 2.5, "currency": "USD", "busy_share": 0.6,
+          "input_cost_m": 3, "output_cost_m": 15}  # fmt: skip
 HEADERS = ["Scenario", "Weights (GB)", "Aggregate bandwidth (GB/s)", "Efficiency", "Batch"]
 
 
@@ -413,6 +417,26 @@ def test_charts(live, book):
     assert first.series[0].Values.startswith("=Batch!$")
     assert (first.axes[1].AxisTitle.Text, first.axes[2].AxisTitle.Text) == ("batch", "tok/s per stream")
     assert not made[2].Chart.axes[1].HasTitle
+
+
+def test_charts_of_money_look_as_in_a_file(live, open_in, tmp_path):
+    heads = [header_of(name) for name in ("name", *PRICED)]
+    rows = (["A", *PRICED.values()], ["B", *(PRICED | {"device_cost_h": 20, "batch": 1}).values()])
+    book = open_in(table(tmp_path, *rows, headers=heads))
+    live.evaluate(book)
+    made = {sheet.Name: [chart.Chart for chart in sheet.charts] for sheet in book.api.sheets}
+    beside, stacked = made["Cost"]
+    # Columns with marks of the API over them, by powers of ten where they lie far apart.
+    assert (beside.ChartType, beside.series[1].ChartType, beside.series[1].Format.Line.Visible) == (51, 65, False)
+    assert not hasattr(beside.series[0], "ChartType")
+    assert (beside.axes[2].ScaleType, beside.axes[2].MinimumScale) == (-4133, beside.axes[2].CrossesAt)
+    assert beside.axes[2].TickLabels.NumberFormat == "#,##0.00"
+    assert stacked.ChartType == 52
+    lines, tornado, outlook = made["Sensitivity"]
+    assert [getattr(series.Format.Line, "DashStyle", None) for series in lines.series] == [None, None, 4]
+    assert (tornado.ChartType, tornado.axes[1].ReversePlotOrder) == (58, True)
+    assert [getattr(series.Format.Fill, "Visible", True) for series in tornado.series] == [False, True, True]
+    assert not hasattr(outlook.axes[1], "ReversePlotOrder")
 
 
 def test_a_hidden_sheet_of_ours_is_written_too(live, book):

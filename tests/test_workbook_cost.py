@@ -512,6 +512,20 @@ def test_no_cell_is_an_error_or_no_number(priced, mixed, cases, verdicts):
                     )
 
 
+HOSTILE = ('=HYPERLINK("http://x")', "quote \" ' <b> & ü 漢字 🚀", "bell\x07\x00", "x" * 300, "@SUM(A1)", "مقارنة")
+
+
+def test_names_of_any_kind_head_charts_and_rows(tmp_path, validate_or_none):
+    study = study_of([Scenario(name=name, api=name, **ROWS["grows"]) for name in HOSTILE], Options(today=TODAY))
+    path = tmp_path / "hostile.xlsx"
+    write_workbook(path, result_sheets(study), Functions.EMBEDDED)
+    book = openpyxl.load_workbook(path)
+    assert [book["Cost"].cell(ROW + 1 + at, 1).value[:20] for at in (0, 1, 3)] == [HOSTILE[at][:20] for at in (0, 1, 3)]
+    # The lines of APIs that charge the same are one.
+    assert book["Sensitivity"].cell(5 + len(HOSTILE), 1).value == HOSTILE[0]
+    assert validate_or_none(path) == []
+
+
 @pytest.mark.libreoffice
 def test_libreoffice_works_out_the_stored_values(tmp_path, soffice):
     del soffice

@@ -277,8 +277,9 @@ _LONGEST_NAME: Final = 40
 
 
 def short_name(case: Case) -> str:
-    """A scenario's name as a chart's title holds it."""
-    return case.name if len(case.name) <= _LONGEST_NAME else f"{case.name[: _LONGEST_NAME - 1]}\u2026"
+    """A scenario's name as a chart's title holds it: short, and without what no page can hold."""
+    name = "".join(filter(str.isprintable, case.name))
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}\u2026"
 
 
 def has_prices(study: Study) -> bool:
@@ -309,7 +310,8 @@ def _lede(study: Study) -> str:
     return (
         f"{money} All that is paid for, busy or not, over the output at the row's utilisation; 'used' counts busy "
         "hours alone. API: each kind of token at its own price, prompts included. Break-even: the output of a month "
-        "at which both cost the same. Figures follow your edits of the scenario sheet. Charts stand below the table."
+        "at which both cost the same. Figures follow your edits of the scenario sheet; what was blank at the run "
+        "counts from the next one on. Charts stand below the table."
     )
 
 

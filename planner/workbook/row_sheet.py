@@ -304,15 +304,15 @@ class RowSheet:
                 return CellOut(*at, word, style=dataclasses.replace(look, align="left", indent=1))
             case Bits():
                 value = getattr(case.result, name)
-                return bits_cell(at, self.at(spec.of, at[0]), value, self.writing, self._pale(spec))
+                return bits_cell(at, self.at(spec.of, at[0]), value, self.writing, self.pale_looks[name])
             case Made() if getattr(scenario, name, None) is None:
-                return CellOut(*at, *self.figure(name, at[0], case, known), self._pale(spec))
+                return CellOut(*at, *self.figure(name, at[0], case, known), self.pale_looks[name])
             case _:
                 return input_cell(at, name, case, self.writing, look, blank=self._follows(name, case, index))
 
     @cached_property
     def looks(self) -> dict[str, Style]:
-        """The look of each column's cells, those of figures pale."""
+        """The look of each column's cells."""
         found = {}
         for spec in (spec for part in self.parts for spec in part.columns):
             shown = self.formats.get(spec.name, spec.style.number_format)
@@ -322,8 +322,10 @@ class RowSheet:
             found[spec.name] = dataclasses.replace(look, colour=GREY) if isinstance(spec, Repeat) else look
         return found
 
-    def _pale(self, spec: Spec) -> Style:
-        return dataclasses.replace(self.looks[spec.name], fill=PALE)
+    @cached_property
+    def pale_looks(self) -> dict[str, Style]:
+        """The look of each column's cells where they hold figures."""
+        return {name: dataclasses.replace(look, fill=PALE) for name, look in self.looks.items()}
 
     def _follows(self, name: str, case: Case, index: int) -> str:
         """The cell that an input without one of its own follows, where it is just another input's value."""
