@@ -432,7 +432,7 @@ def test_charts_of_money_look_as_in_a_file(live, open_in, tmp_path):
     assert (beside.axes[2].ScaleType, beside.axes[2].MinimumScale) == (-4133, beside.axes[2].CrossesAt)
     assert beside.axes[2].TickLabels.NumberFormat == "#,##0.00"
     assert stacked.ChartType == 52
-    lines, tornado, outlook = made["Sensitivity"]
+    lines, tornado, _, outlook = made["Sensitivity"]
     assert [getattr(series.Format.Line, "DashStyle", None) for series in lines.series] == [None, None, 4]
     assert (tornado.ChartType, tornado.axes[1].ReversePlotOrder) == (58, True)
     assert [getattr(series.Format.Fill, "Visible", True) for series in tornado.series] == [False, True, True]
