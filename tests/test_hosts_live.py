@@ -240,7 +240,9 @@ def test_the_sheets_are_those_of_the_file_writer(live, open_in, sample, tmp_path
                 # A day is entered as its number.
                 value = to_excel(value) if isinstance(value, dt.date) else value
                 # A file stores 16 digits of a number.
-                assert written[at].value == (pytest.approx(value, rel=1e-15) if isinstance(value, float) else value)
+                assert written[at].value == (
+                    pytest.approx(value, rel=1e-15) if isinstance(value, int | float) else value
+                )
                 assert not written[at].formula
             assert _look(sheet.cells[at]) == _look_in_file(cell), f"{name}!{cell.coordinate}"
             compared += 1

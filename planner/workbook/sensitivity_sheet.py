@@ -89,7 +89,7 @@ class _Sensitivity:
         self.chart_row = self.api_row + len(self.apis) + 1
         self.swing_head = self.chart_row + 2 * CHART_ROWS
         self.starts = self._starts()
-        self.widths = {0: 34.0} | dict.fromkeys(range(1, _SHARES), 11.0) | dict.fromkeys(range(_SHARES, _LAST + 1), 7.8)
+        self.widths = {0: 33.0} | dict.fromkeys(range(1, _SHARES), 11.0) | dict.fromkeys(range(_SHARES, _LAST + 1), 8.0)
         costs = [self.told(case, case.result.cost_per_m_tokens) for _, case in rows]
         self.shown = amount_format("cost_per_m_tokens", costs)
 
@@ -262,10 +262,10 @@ class _Sensitivity:
                 yield from self._swing(row, case, swing)
 
     def _swing(self, row: int, case: Case, swing: Swing) -> Iterator[CellOut]:
-        text, money = Style(bottom=LINE, indent=1), Style(number_format=self.shown, bottom=LINE)
+        text, money = Style(bottom=LINE, indent=1, align="left"), Style(number_format=self.shown, bottom=LINE)
         yield CellOut(row, 0, swing.name, style=text)
-        yield CellOut(row, _CHEAP, swing.cheap, style=dataclasses.replace(text, align="left"))
-        yield CellOut(row, _DEAR, swing.dear, style=dataclasses.replace(text, align="left"))
+        yield CellOut(row, _CHEAP, swing.cheap, style=text)
+        yield CellOut(row, _DEAR, swing.dear, style=text)
         cheap, dear = self.told(case, swing.cheap_cost), self.told(case, swing.dear_cost)
         base = self.told(case, case.result.cost_per_m_tokens)
         amounts = {_AT_CHEAP: cheap, _AS_PLANNED: base, _AT_DEAR: dear}
