@@ -240,7 +240,9 @@ def test_the_sheets_are_those_of_the_file_writer(live, open_in, sample, tmp_path
                 # A day is entered as its number.
                 value = to_excel(value) if isinstance(value, dt.date) else value
                 # A file stores 16 digits of a number.
-                assert written[at].value == (pytest.approx(value, rel=1e-15) if isinstance(value, float) else value)
+                assert written[at].value == (
+                    pytest.approx(value, rel=1e-15) if isinstance(value, int | float) else value
+                )
                 assert not written[at].formula
             assert _look(sheet.cells[at]) == _look_in_file(cell), f"{name}!{cell.coordinate}"
             compared += 1
@@ -432,7 +434,7 @@ def test_charts_of_money_look_as_in_a_file(live, open_in, tmp_path):
     assert (beside.axes[2].ScaleType, beside.axes[2].MinimumScale) == (-4133, beside.axes[2].CrossesAt)
     assert beside.axes[2].TickLabels.NumberFormat == "#,##0.00"
     assert stacked.ChartType == 52
-    lines, tornado, outlook = made["Sensitivity"]
+    lines, tornado, _, outlook = made["Sensitivity"]
     assert [getattr(series.Format.Line, "DashStyle", None) for series in lines.series] == [None, None, 4]
     assert (tornado.ChartType, tornado.axes[1].ReversePlotOrder) == (58, True)
     assert [getattr(series.Format.Fill, "Visible", True) for series in tornado.series] == [False, True, True]

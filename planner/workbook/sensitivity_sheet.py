@@ -87,9 +87,9 @@ class _Sensitivity:
         self.apis = self._apis()
         self.api_row = _FIRST + len(rows)
         self.chart_row = self.api_row + len(self.apis) + 1
-        self.swing_head = self.chart_row + CHART_ROWS
+        self.swing_head = self.chart_row + 2 * CHART_ROWS
         self.starts = self._starts()
-        self.widths = {0: 40.0} | dict.fromkeys(range(1, _LAST + 1), 12.0)
+        self.widths = {0: 33.0} | dict.fromkeys(range(1, _SHARES), 11.0) | dict.fromkeys(range(_SHARES, _LAST + 1), 8.0)
         costs = [self.told(case, case.result.cost_per_m_tokens) for _, case in rows]
         self.shown = amount_format("cost_per_m_tokens", costs)
 
@@ -160,7 +160,7 @@ class _Sensitivity:
             style=LEDE,
         )
         parts = (
-            (_BEST, "As planned, with its best and worst case"),
+            (_BEST, "Best, planned, worst case"),
             (_API, "What it rests on"),
             (_SHARES, "Cost per M output at a utilisation of"),
         )
@@ -262,10 +262,10 @@ class _Sensitivity:
                 yield from self._swing(row, case, swing)
 
     def _swing(self, row: int, case: Case, swing: Swing) -> Iterator[CellOut]:
-        text, money = Style(bottom=LINE, indent=1), Style(number_format=self.shown, bottom=LINE)
+        text, money = Style(bottom=LINE, indent=1, align="left"), Style(number_format=self.shown, bottom=LINE)
         yield CellOut(row, 0, swing.name, style=text)
-        yield CellOut(row, _CHEAP, swing.cheap, style=dataclasses.replace(text, align="left"))
-        yield CellOut(row, _DEAR, swing.dear, style=dataclasses.replace(text, align="left"))
+        yield CellOut(row, _CHEAP, swing.cheap, style=text)
+        yield CellOut(row, _DEAR, swing.dear, style=text)
         cheap, dear = self.told(case, swing.cheap_cost), self.told(case, swing.dear_cost)
         base = self.told(case, case.result.cost_per_m_tokens)
         amounts = {_AT_CHEAP: cheap, _AS_PLANNED: base, _AT_DEAR: dear}
@@ -280,13 +280,14 @@ class _Sensitivity:
             yield CellOut(row, column, value, f"=MAX({more}-{less},0)" if self.live else "", money)
 
     def charts(self) -> list[Chart]:
-        """Cost against utilisation with the APIs, the swings of the recommended scenario, the outlook."""
+        """Cost against utilisation with the APIs, the swings of two scenarios, the outlook."""
         shares = (_HEAD_ROW, _SHARES, _HEAD_ROW, _LAST)
         charted = range(_FIRST, _FIRST + min(len(self.rows), MOST_CHARTED))
         lines = [Series(self.sheet, (row, 0), shares, (row, _SHARES, row, _LAST)) for row in charted]
         apis = range(self.api_row, self.api_row + len(self.apis))
         lines += [Series(self.sheet, (row, 0), shares, (row, _SHARES, row, _LAST), "dashed") for row in apis]
-        left, middle, right = chart_columns(self.widths, 3)
+        left, right = chart_columns(self.widths, 2)
+        below = self.chart_row + CHART_ROWS
         per_m = f"{self.word} per M output tokens"
         of = f", first {MOST_CHARTED} scenarios" if len(self.rows) > MOST_CHARTED else ""
         titles = (f"Cost against utilisation{of}", f"Best case, as planned, worst case{of}")
@@ -296,23 +297,21 @@ class _Sensitivity:
         found = [
             Chart("line", titles[0], "utilisation", title, tuple(lines), (self.chart_row, left), shown, "0%", log_from)
         ]
-        number = self._charted()
-        if number is not None:
-            found.append(self._tornado(number, (self.chart_row, middle), per_m))
+        places = ((self.chart_row, right), (below, right))
+        found += [self._tornado(number, at, per_m) for number, at in zip(self._charted(), places, strict=False)]
         names = (_FIRST, 0, charted[-1], 0)
         cases = tuple(
             Series(self.sheet, (_HEAD_ROW, column), names, (_FIRST, column, charted[-1], column))
             for column in (_BEST, _PLANNED, _WORST)
         )
-        last = Chart("column", titles[1], "", title, cases, (self.chart_row, right), shown, log_from=log_from)
+        last = Chart("column", titles[1], "", title, cases, (below, left), shown, log_from=log_from)
         return [*found, last]
 
-    def _charted(self) -> int | None:
-        """Whose swings are charted: the recommended scenario's, else those of the first that has any."""
+    def _charted(self) -> list[int]:
+        """Whose swings are charted: the recommended scenario's first, then those of the first that have any."""
         best = self.study.recommendation.best
         numbers = [number for number, (index, _) in enumerate(self.rows) if self.study.swings[index]]
-        chosen = [number for number in numbers if self.rows[number][1].result is best]
-        return next(iter([*chosen, *numbers]), None)
+        return sorted(numbers, key=lambda number: self.rows[number][1].result is not best)
 
     def _tornado(self, number: int, at: tuple[int, int], per_m: str) -> Chart:
         index, case = self.rows[number]
