@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.evaluate import evaluate_resolved
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 # Seven variants of each scenario: beyond this nobody reads them, and a large run would wait for them.
 FIXES_LIMIT: Final = 200
+# Of larger studies the other variants are worked out for as few.
+LARGE: Final = 1000
+# From so many scenarios on, columns are faster than one scenario after another.
+_IN_COLUMNS_FROM: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,17 @@ class Origin:
     def locate(self, issue: Issue) -> Issue:
         """The issue at its cell; at the row's name where the sheet has no column for the field."""
         cell = self.cells.get(issue.field) or self.cells.get("name") or (f"A{self.row}" if self.row else "")
-        return dataclasses.replace(issue, sheet=self.sheet, cell=cell, row=self.row or None)
+        return Issue(
+            severity=issue.severity,
+            code=issue.code,
+            problem=issue.problem,
+            sheet=self.sheet,
+            cell=cell,
+            field=issue.field,
+            row=self.row or None,
+            accepted=issue.accepted,
+            advice=issue.advice,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +127,34 @@ class Case:
         return self.result.scenario.name
 
 
+Variants = TypeVar("Variants")
+
+
+class _Asked(Sequence[Variants]):
+    """Variants of each case, made when they are asked for and kept."""
+
+    def __init__(self, cases: Sequence[Case], made: Callable[[Case], Variants]) -> None:
+        self._cases, self._made = cases, made
+        self._kept: dict[int, Variants] = {}
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    @overload
+    def __getitem__(self, at: int) -> Variants: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Variants]: ...
+
+    def __getitem__(self, at: int | slice) -> Variants | Sequence[Variants]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        number = range(len(self))[at]
+        if number not in self._kept:
+            self._kept[number] = self._made(self._cases[number])
+        return self._kept[number]
+
+
 @dataclass(frozen=True)
 class Study:
     """Results, variants, speed table, recommendation and every issue, for sheets and report to present."""
@@ -132,24 +175,37 @@ class Study:
         """The best scenario by its criterion."""
         return recommend([case.result for case in self.cases])
 
-    @cached_property
-    def by_precision(self) -> tuple[tuple[Result | None, ...], ...]:
-        """For each case, the scenario at each of the asked precisions."""
-        return tuple(tuple(at_precision(case.result, name) for name in self.options.precisions) for case in self.cases)
+    @property
+    def varied(self) -> int:
+        """For how many of the first cases the sheets show variants: all but in a large study."""
+        return len(self.cases) if len(self.cases) <= LARGE else FIXES_LIMIT
 
     @cached_property
-    def by_batch(self) -> tuple[tuple[Result, ...], ...]:
-        """For each case, the scenario at each of the asked batch sizes."""
-        return tuple(tuple(at_batch(case.result, size) for size in self.options.batches) for case in self.cases)
+    def by_precision(self) -> Sequence[tuple[Result | None, ...]]:
+        """For each case, the scenario at each of the asked precisions; of a large study, worked out when asked for."""
+        return self._varied(lambda case: tuple(at_precision(case.result, name) for name in self.options.precisions))
+
+    @cached_property
+    def by_batch(self) -> Sequence[tuple[Result, ...]]:
+        """For each case, the scenario at each of the asked batch sizes; of a large study, worked out when asked for."""
+        return self._varied(lambda case: tuple(at_batch(case.result, size) for size in self.options.batches))
+
+    def _varied(self, made: Callable[[Case], Variants]) -> Sequence[Variants]:
+        asked = _Asked(self.cases, made)
+        return asked if len(self.cases) > LARGE else tuple(asked)
 
     @cached_property
     def fixes(self) -> tuple[tuple[Fix, ...], ...]:
         """For each of the first cases, up to a limit, the fixes that can be tried on it."""
         return tuple(fixes_of(case.result) for case in self.cases[:FIXES_LIMIT])
 
+    @cached_property
+    def _case_by_result(self) -> dict[int, Case]:
+        return {id(case.result): case for case in self.cases}
+
     def case_of(self, result: Result) -> Case:
         """The case that holds a result."""
-        return next(case for case in self.cases if case.result is result)
+        return self._case_by_result[id(result)]
 
     def count(self, severity: Severity) -> int:
         """How many issues there are of a severity."""
@@ -165,12 +221,12 @@ def make_study(
     options: Options | None = None,
 ) -> Study:
     """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
-    cases, found = [], list(issues)
-    for number, entry in enumerate(entries, 1):
-        result = evaluate_resolved(entry.resolution)
-        located = tuple(entry.origin.locate(issue) for issue in result.issues)
-        cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
-        found += located
+    listed, found = list(entries), list(issues)
+    cases = tuple(
+        Case(number, result, entry.origin)
+        for number, (entry, result) in enumerate(zip(listed, _evaluated(listed), strict=True), 1)
+    )
+    found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)
     scenarios = {"", *(case.origin.sheet for case in cases), *(row.origin.sheet for row in left_out)}
@@ -180,7 +236,22 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options or Options())
+    return Study(cases, left_out, tuple(found), source or Source(), options or Options())
+
+
+def _evaluated(entries: list[Entry]) -> list[Result]:
+    """Each entry's result, its issues at their cells."""
+    if len(entries) >= _IN_COLUMNS_FROM:
+        # Loads numpy, which a small study can do without.
+        from planner.plan.bulk import evaluate_each  # noqa: PLC0415
+
+        resolutions = [entry.resolution for entry in entries]
+        return evaluate_each(resolutions, lambda at, issue: entries[at].origin.locate(issue))
+    found = []
+    for entry in entries:
+        result = evaluate_resolved(entry.resolution)
+        found.append(dataclasses.replace(result, issues=tuple(map(entry.origin.locate, result.issues))))
+    return found
 
 
 def study_of(scenarios: Iterable[Scenario], options: Options | None = None) -> Study:
