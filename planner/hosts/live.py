@@ -19,9 +19,9 @@ from planner.job import default_output, default_pdf, write_results
 from planner.library_sheets import is_library_name
 from planner.plan.study import Options, Source, Study, make_study
 from planner.table import read_table
-from planner.workbook.read import shows_percent
 from planner.workbook.results_sheet import Functions
 from planner.workbook.sheets import renamed_sheets, result_sheets, sheet_names
+from planner.workbook.shown import shows_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
