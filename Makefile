@@ -28,6 +28,7 @@ check: $(VENV)/.checked ## lint, types, floors, and coverage of the core (after 
 	$(BIN)/coverage report --include='$(CORE)' --fail-under=97
 
 bench: $(VENV)/.tested ## speed, as ratios against stated limits
+	$(BIN)/python -m pip install -q --group bench
 	$(BIN)/python tests/benchmarks/bench.py
 
 bench-batch: $(VENV)/.tested ## a folder of COUNT workbooks (200): 1 and 2 jobs, killed and resumed; takes minutes

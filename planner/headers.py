@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from planner import units
 from planner.columns import Column, Ratio, Text, echo, header
@@ -15,9 +16,6 @@ from planner.currencies import currency_in
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS
 from planner.rules import Money
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ROWS_SEARCHED: Final = 60
 _FEWEST: Final = 2
@@ -175,6 +173,48 @@ class Header:
     unread: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class RowCells(Mapping[str, str]):
+    """Where each field of a row stands, as ``C7``; made when asked for, since rows may be many.
+
+    ``moved`` are the fields whose value stands at the top of merged cells.
+    """
+
+    __slots__ = ("_letters", "_moved", "_row")
+
+    def __init__(self, letters: Mapping[str, str], row: int, moved: Mapping[str, str]) -> None:
+        self._letters, self._row, self._moved = letters, row, moved
+
+    def __getitem__(self, name: str) -> str:
+        return self._moved.get(name) or f"{self._letters[name]}{self._row}"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._letters
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._letters)
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    @property
+    def letters(self) -> Mapping[str, str]:
+        """The column of each field, one mapping for all rows below a header."""
+        return self._letters
+
+    @property
+    def in_row(self) -> bool:
+        """Whether every field stands in the row itself."""
+        return not self._moved
+
+
+def letters_of(header: Header) -> Mapping[str, str]:
+    """The column letters of each field that a header names."""
+    return {name: column_letters(cell.column) for name, cell in header.cells.items()}
+
+
 # Headers of other things that look like ours.
 _OTHER_THINGS: Final = frozenset(
     {
@@ -321,9 +361,24 @@ def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = Tr
 def header_again(grid: Grid, row: int, header: Header, headings: Headings = SCENARIOS) -> Header | None:
     """The header that a row further down is, where most of its texts name fields as a second table's do."""
     texts = [cell for cell in grid.rows[row].values() if isinstance(cell.value, str) and cell.value.strip()]
+    needed = max(_FEWEST, len(header.cells) // 2, _MOSTLY * len(texts))
+    # Few rows below a header hold as many texts, or as many that name a field.
+    spare = len(texts) - needed
+    if spare < 0:
+        return None
+    # Names, each one a text of its own, stand first as a rule: the others tell sooner.
+    for cell in reversed(texts):
+        spare -= not _may_name(cell.value, headings)
+        if spare < 0:
+            return None
     found = _read_header(grid, row, headings, suggest=False)
-    enough = len(found.cells) >= max(_FEWEST, len(header.cells) // 2) and len(found.cells) >= _MOSTLY * len(texts)
-    return found if enough else None
+    return found if len(found.cells) >= needed else None
+
+
+@lru_cache(maxsize=4096)
+def _may_name(text: str, headings: Headings) -> bool:
+    """Whether a text names a field; a column holds the same few texts over and over."""
+    return _match(" ".join(text.split()), headings)[0] is not None
 
 
 def with_units(grid: Grid, row: int, header: Header, headings: Headings = SCENARIOS) -> Header | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Severity(StrEnum):
@@ -58,6 +59,7 @@ class Issue:
         return f"{self.where}: {said}{stop}" if self.where else f"{said}{stop}"
 
 
+@lru_cache
 def quoted_sheet(name: str) -> str:
     """A sheet's name as a formula writes it.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import io
+import shutil
+import tempfile
 import threading
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
+from planner.collecting import without_gc
 from planner.columns import Text
 from planner.files import back_up, is_our_pdf, lock_files, refuse_target, replacing
 from planner.functions import lambdas
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 8
 # Pages are made with the warnings and the environment of the whole process changed, so by one thread at a time.
 _RENDERING: Final = threading.Lock()
+_MOST_IN_MEMORY: Final = 50_000_000
+_PORTION: Final = 1 << 20
 
 
 class ExitCode(IntEnum):
@@ -128,6 +132,7 @@ def _study(workbook: ReadWorkbook, options: Options, sheet: str, over: Mapping[s
     )
 
 
+@without_gc()
 def write_results(
     study: Study,
     path: Path | str,
@@ -151,14 +156,18 @@ def write_results(
         refuse_unmergeable(workbook.package)
         functions, _ = _functions(functions, workbook)
         names = sheet_names(workbook.sheet_names, workbook.ours)
-        sheets = result_sheets(study, functions, names=names, linked=False)
-        data = _merged(workbook.package, sheets, functions, lambda _: None, is_copy=True)
-        with replacing(Path(path)) as new:
-            new.temporary.write_bytes(data)
+        sheets = result_sheets(study, functions, names=names, linked=False, patterned=True)
+        with (
+            _merged(workbook.package, sheets, functions, lambda _: None, is_copy=True) as merged,
+            replacing(Path(path)) as new,
+        ):
+            _put(merged, new.temporary)
         return
-    write_workbook(Path(path), result_sheets(study, functions, linked=False), functions, active="Results")
+    sheets = result_sheets(study, functions, linked=False, patterned=True)
+    write_workbook(Path(path), sheets, functions, active="Results")
 
 
+@without_gc()
 def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     """Carry out a job, telling each step to ``progress``.
 
@@ -299,17 +308,17 @@ def _write(
     edited: bool,
 ) -> Outcome:
     """The result sheets into a copy of the workbook, or into the workbook itself."""
-    sheets = result_sheets(study, job.functions, names=names)
-    written = _merged(workbook.package, sheets, job.functions, progress, is_copy=not job.in_place)
-    if job.in_place and written == workbook.package.data:
-        return Outcome(study, (job.output,))
-    locked = lock_files(job.output.resolve())
-    with replacing(job.output, beside=True) as new:
-        new.temporary.write_bytes(written)
-        if job.in_place and job.source.read_bytes() != workbook.package.data:
-            raise PlannerError(f"{job.source} was changed by another program during the run; run again.")
-        stays = new.path != job.output.resolve() or not job.output.exists()
-        backup = None if stays or not (edited or (job.in_place and job.backup)) else back_up(job.output)
+    sheets = result_sheets(study, job.functions, names=names, patterned=True)
+    with _merged(workbook.package, sheets, job.functions, progress, is_copy=not job.in_place) as merged:
+        if job.in_place and _holds(merged, workbook.package.data):
+            return Outcome(study, (job.output,))
+        locked = lock_files(job.output.resolve())
+        with replacing(job.output, beside=True) as new:
+            _put(merged, new.temporary)
+            if job.in_place and job.source.read_bytes() != workbook.package.data:
+                raise PlannerError(f"{job.source} was changed by another program during the run; run again.")
+            stays = new.path != job.output.resolve() or not job.output.exists()
+            backup = None if stays or not (edited or (job.in_place and job.backup)) else back_up(job.output)
     if new.path == job.output.resolve():
         return Outcome(study, (job.output,), backup=backup)
     lock = f" ({locked[0].name} is there; delete it if no program has the workbook open)" if locked else ""
@@ -328,10 +337,24 @@ def _merged(
     progress: Callable[[str], None],
     *,
     is_copy: bool,
-) -> bytes:
-    fresh = package_of(workbook_bytes(sheets, lambda name: progress(f"Writing {name}")), package.path)
+) -> IO[bytes]:
+    """The package with our sheets in it, as a file that is in memory while it is small."""
+    data, streams = workbook_bytes(sheets, lambda name: progress(f"Writing {name}"))
     progress(f"Merging into {package.path.name}")
-    merged = merge(package, fresh, functions, is_copy=is_copy)
-    written = io.BytesIO()
+    merged = merge(package, package_of(data, package.path), functions, is_copy=is_copy, streams=streams)
+    written = tempfile.SpooledTemporaryFile(max_size=_MOST_IN_MEMORY)  # noqa: SIM115  the caller closes it
     write_package(package, written, merged.changed, merged.dropped)
-    return written.getvalue()
+    return written
+
+
+def _put(merged: IO[bytes], path: Path) -> None:
+    merged.seek(0)
+    with path.open("wb") as file:
+        shutil.copyfileobj(merged, file, _PORTION)
+
+
+def _holds(merged: IO[bytes], data: bytes) -> bool:
+    """Whether a file holds just these bytes."""
+    merged.seek(0)
+    starts = range(0, len(data), _PORTION)
+    return all(merged.read(_PORTION) == data[start : start + _PORTION] for start in starts) and not merged.read(1)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.cells import is_blank, place_of, understand
 from planner.columns import BadValueError, echo
-from planner.headers import Cell, Grid, Header, column_letters, find_header, header_again, with_units
+from planner.headers import (
+    Cell,
+    Grid,
+    Header,
+    RowCells,
+    column_letters,
+    find_header,
+    header_again,
+    letters_of,
+    with_units,
+)
 from planner.issues import Issue, PlannerError, Severity
 from planner.library_sheets import library_header, read_library
 from planner.plan.fill import EMPTY_LIBRARY, Library
@@ -21,6 +32,8 @@ from planner.settings_sheet import ReadSettings, read_settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from planner.columns import Understood
+    from planner.plan.resolve import Resolution
 
 PREFERRED_SHEET: Final = "Scenarios"
 _MOST_NAMED: Final = 8
@@ -97,6 +110,21 @@ _TOTALS: Final = re.compile(
 )
 
 
+# From so many rows on, columns are faster than one row after another.
+_IN_COLUMNS_FROM: Final = 300
+_NAME: Final = Issue(severity=Severity.NOTE, code="name", field="name", problem="")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A row that was read and is to be completed, with the columns that its header lacks."""
+
+    scenario: Scenario
+    refused: frozenset[str]
+    origin: Origin
+    unnamed: set[str]
+
+
 class _Reader:
     """Reads the rows below a header, and below any further header that stands among them."""
 
@@ -108,6 +136,7 @@ class _Reader:
         self.unnamed: set[str] = set()
         self.first_at: dict[str, str] = {}
         self.ended = False
+        self.pending: list[_Pending] = []
         self._take(header)
 
     def table(self) -> ScenarioTable:
@@ -124,6 +153,7 @@ class _Reader:
                 continue
             else:
                 self._read(number)
+        self._resolve()
         if not self.entries and not self.skipped:
             self._say(
                 first.row + 1,
@@ -140,6 +170,7 @@ class _Reader:
     def _take(self, header: Header) -> None:
         """Read with a header from here on, and say what is wrong with it."""
         self.header, self.ended = header, False
+        self.letters = letters_of(header)
         absent = _absent_columns(self.grid, header)
         self.unnamed = {issue.field for issue in absent}
         self.issues += [*header.issues, *absent]
@@ -163,7 +194,7 @@ class _Reader:
         self._say(self.header.row, Severity.NOTE, "sheet", said, advice="Name one with --sheet")
 
     def _read(self, number: int) -> None:
-        row = _Row(self.grid, self.header, number)
+        row = _Row(self.grid, self.header, self.letters, number)
         if row.blank:
             return
         name = row.values["name"]
@@ -179,23 +210,40 @@ class _Reader:
         self.issues += row.issues
         if row.heading:
             return
-        resolution = resolve(Scenario(**row.values), frozenset(row.refused), self.library)
-        if row.refused or not resolution.ok:
-            # A column that is absent altogether is said once, at the header, not again at every row.
-            self.issues += [
-                row.origin.locate(issue)
-                for issue in resolution.issues
-                if not (issue.code == "missing" and _WANT[issue.field] in self.unnamed)
-            ]
-            self.skipped.append(Skipped(name, row.origin))
-            return
-        # What is to be known of a row that runs comes with its result.
-        self.entries.append(Entry(resolution, row.origin))
-        if name in self.first_at:
-            self.issues.append(
-                row.said("name", Severity.NOTE, "name", f"Scenario {echo(name)} is also at {self.first_at[name]}")
-            )
-        self.first_at.setdefault(name, row.cell_of("name"))
+        self.pending.append(_Pending(Scenario(**row.values), frozenset(row.refused), row.origin, self.unnamed))
+
+    def _resolve(self) -> None:
+        """Complete the rows that were read, and sort those that run from those that cannot."""
+        for row, resolution in zip(self.pending, self._resolutions(), strict=True):
+            name, origin = row.scenario.name, row.origin
+            if row.refused or not resolution.ok:
+                # A column that is absent altogether is said once, at the header, not again at every row.
+                self.issues += [
+                    origin.locate(issue)
+                    for issue in resolution.issues
+                    if not (issue.code == "missing" and _WANT[issue.field] in row.unnamed)
+                ]
+                self.skipped.append(Skipped(name, origin))
+                continue
+            # What is to be known of a row that runs comes with its result.
+            self.entries.append(Entry(resolution, origin))
+            if name in self.first_at:
+                said = f"Scenario {echo(name)} is also at {self.first_at[name]}"
+                note = Issue(severity=Severity.NOTE, code="name", field="name", problem=said)
+                self.issues.append(origin.locate(note))
+            self.first_at.setdefault(name, origin.locate(_NAME).cell)
+
+    def _resolutions(self) -> list[Resolution]:
+        whole = [row.scenario for row in self.pending if not row.refused]
+        if len(whole) < _IN_COLUMNS_FROM:
+            return [resolve(row.scenario, row.refused, self.library) for row in self.pending]
+        # Loads numpy, which a small table can do without.
+        from planner.plan.bulk_fill import resolve_each  # noqa: PLC0415
+
+        found = iter(resolve_each(whole, self.library))
+        return [
+            resolve(row.scenario, row.refused, self.library) if row.refused else next(found) for row in self.pending
+        ]
 
     def _say_hidden(self) -> None:
         """Rows that a filter or a hand has hidden count like any other; who hid them may think otherwise."""
@@ -257,16 +305,23 @@ def _absent_columns(grid: Grid, header: Header) -> list[Issue]:
 class _Row:
     """One row below the header: the values as understood, and the issues of its cells."""
 
-    def __init__(self, grid: Grid, header: Header, row: int) -> None:
+    def __init__(self, grid: Grid, header: Header, letters: Mapping[str, str], row: int) -> None:
         self.grid, self.header, self.row = grid, header, row
         self.values: dict[str, Any] = {}
         self.refused: set[str] = set()
         self.issues: list[Issue] = []
-        plain, links = set(), {}
+        plain: set[str] = set()
+        links: dict[str, str] = {}
         shown: dict[str, tuple[str, ...]] = {}
+        cells = grid.rows[row]
+        moved = {}
         for name, head in header.cells.items():
-            cell = grid.rows[row].get(head.column)
-            if cell is None or is_blank(cell):
+            cell = cells.get(head.column)
+            if cell is None:
+                continue
+            if cell.at:
+                moved[name] = cell.at
+            if is_blank(cell):
                 continue
             try:
                 understood = understand(name, COLUMNS[name], cell, head)
@@ -274,15 +329,8 @@ class _Row:
                 self.refused.add(name)
                 self.issues.append(self.said(name, Severity.ERROR, bad.code, bad.problem, bad.accepted))
                 continue
-            if understood.note:
-                self.issues.append(self.said(name, Severity.NOTE, "read-as", understood.note))
-            if understood.plain:
-                plain.add(name)
-            if understood.link:
-                links[name] = understood.link
-            if understood.currencies:
-                shown[name] = understood.currencies
             self.values[name] = understood.value
+            self._note(name, understood, plain, links, shown)
         self._take_currency(shown)
         self.blank = not self.values and not self.refused
         self.heading = not self.blank and not self.refused and set(self.values) <= _LABELS_ONLY
@@ -295,8 +343,26 @@ class _Row:
             len(words) >= _FEWEST_WORDS and len(words) == len(self.refused) and set(self.values) <= _LABELS_ONLY
         )
         self.values.setdefault("name", f"Row {row}")
-        cells = {name: self.cell_of(name) for name in header.cells}
-        self.origin = Origin(grid.name, row, MappingProxyType(cells), frozenset(plain), MappingProxyType(links))
+        places = RowCells(letters, row, moved)
+        self.origin = Origin(grid.name, row, places, *_shared(frozenset(plain), tuple(links.items())))
+
+    def _note(
+        self,
+        name: str,
+        understood: Understood,
+        plain: set[str],
+        links: dict[str, str],
+        shown: dict[str, tuple[str, ...]],
+    ) -> None:
+        """What is to be remembered of a cell besides its value."""
+        if understood.note:
+            self.issues.append(self.said(name, Severity.NOTE, "read-as", understood.note))
+        if understood.plain:
+            plain.add(name)
+        if understood.link:
+            links[name] = understood.link
+        if understood.currencies:
+            shown[name] = understood.currencies
 
     def _take_currency(self, shown: Mapping[str, tuple[str, ...]]) -> None:
         """The row's one currency: typed, else what stands beside its prices; two of them are asked about."""
@@ -347,6 +413,12 @@ class _Row:
 def _one_of(codes: tuple[str, ...]) -> str:
     """Currencies as a message names them: a dollar sign is the US one's unless another is meant."""
     return codes[0] if codes[0] == DOLLAR else " or ".join(codes)
+
+
+@cache
+def _shared(plain: frozenset[str], links: tuple[tuple[str, str], ...]) -> tuple[frozenset[str], Mapping[str, str]]:
+    """The same sets for all rows that are filled alike: a hundred thousand of them would take much memory."""
+    return plain, MappingProxyType(dict(links))
 
 
 def _is_words(cell: Cell | None) -> bool:

@@ -20,9 +20,9 @@ from planner.library_sheets import is_library_name
 from planner.plan.study import Options, Source, Study, make_study
 from planner.settings_sheet import complete
 from planner.table import read_table
-from planner.workbook.read import shows_percent
 from planner.workbook.results_sheet import Functions
 from planner.workbook.sheets import renamed_sheets, result_sheets, sheet_names
+from planner.workbook.shown import shows_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,17 +12,28 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from planner import catalog
-from planner.plan.bulk_columns import NUMBERS, Numbers, columns_of, height_of, numbers_of, words_of
+from planner.plan.bulk_columns import (
+    NUMBERS,
+    Numbers,
+    columns_of,
+    height_of,
+    listed_numbers,
+    numbers_of,
+    words_of,
+)
 from planner.plan.bulk_fill import Completed, complete_columns
+from planner.plan.checks import check
 from planner.plan.evaluate import BITS, TEXTS, WAYS
 from planner.plan.fill import EMPTY_LIBRARY, Library
+from planner.plan.modelled import not_modelled
 from planner.plan.resolve import Resolution, resolve
-from planner.plan.scenario import COLUMNS, FIGURES
+from planner.plan.scenario import COLUMNS, FIGURES, Result
 from planner.translate import to_array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from planner.issues import Issue
     from planner.plan.bulk_columns import Flags
     from planner.plan.scenario import Scenario
     from planner.plan.ways import Way
@@ -84,6 +95,29 @@ def evaluate_many(scenarios: Sequence[Scenario | Resolution], library: Library =
         done = [each if isinstance(each, Resolution) else resolve(each, library=library) for each in scenarios]
         return _evaluated(Completed.of(done))
     return _evaluated(complete_columns(columns_of(cast("Sequence[Scenario]", scenarios)), library))
+
+
+def evaluate_each(
+    resolutions: Sequence[Resolution], locate: Callable[[int, Issue], Issue] = lambda _, issue: issue
+) -> list[Result]:
+    """What ``evaluate_resolved`` gives for each of many completed scenarios, checks and all.
+
+    ``locate`` puts each issue, with the number of its scenario, where it belongs.
+    """
+    columns = compute_columns(Completed.of(resolutions).columns)
+    names, found = tuple(columns), []
+    rows = zip(*(listed_numbers(column) for column in columns.values()), strict=True)
+    for at, (resolution, values) in enumerate(zip(resolutions, rows, strict=True)):
+        scenario, sources = resolution.scenario, resolution.sources
+        figures: dict[str, Any] = dict(zip(names, values, strict=True))
+        missing = not_modelled(scenario, figures, sources)
+        result = Result(scenario=scenario, sources=sources, not_modelled=missing, **figures)
+        issues = resolution.issues + check(result)
+        if issues:
+            # Nobody else has the result yet, and a copy of its fields would take longer than its checks.
+            object.__setattr__(result, "issues", tuple(locate(at, issue) for issue in issues))
+        found.append(result)
+    return found
 
 
 def _evaluated(completed: Completed) -> ResultColumns:

@@ -105,6 +105,14 @@ def numbers_of(values: Any, height: int) -> Numbers:
     return np.broadcast_to(np.asarray(values, np.float64), height)
 
 
+def listed_numbers(column: Numbers) -> list[Any]:
+    """A column's numbers as a list, None for NaN."""
+    numbers = column.astype(object)
+    numbers[np.isnan(column)] = None
+    listed: list[Any] = numbers.tolist()
+    return listed
+
+
 def words_of(values: Any, height: int) -> Words:
     """Texts as a column; a single one for all rows."""
     if isinstance(values, Words):
@@ -200,6 +208,23 @@ def _read_texts(name: str, column: Words) -> Read:
     read = Words.of([None if _is_blank(word) else _understood(name, word) for word in column.words])
     understood = Words(read.codes[column.codes], read.words)
     return Read(understood, given, given & (understood.codes == 0))
+
+
+_MOST_CODES: Final = 2**62
+
+
+def combined(parts: Iterable[tuple[Any, int]], height: int) -> Codes:
+    """One number for each row by its numbers in several columns, each given with how many kinds there are."""
+    code, size = np.zeros(height, np.int64), 1
+    for part, kinds in parts:
+        if not len(part) or (part == part[0]).all():
+            continue
+        if size > _MOST_CODES // kinds:
+            found, code = np.unique(code, return_inverse=True)
+            size = len(found)
+        code = code * kinds + part
+        size *= kinds
+    return code
 
 
 def _is_blank(value: Any) -> bool:

@@ -8,6 +8,7 @@ columns in place of the numbers that it works with.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,7 +22,9 @@ from planner.plan.bulk_columns import (
     Flags,
     Words,
     columns_of,
+    combined,
     height_of,
+    listed_numbers,
     numbers_of,
     read_column,
     words_of,
@@ -29,15 +32,13 @@ from planner.plan.bulk_columns import (
 from planner.plan.fill import EMPTY_LIBRARY, Filling, Library
 from planner.plan.prices import BOUNDS
 from planner.plan.prices import SAME_WITHIN as PRICES_WITHIN
-from planner.plan.resolve import BLANKS, DEFAULT, RELATIONS, SAME_WITHIN, TYPED
-from planner.plan.scenario import COLUMNS
+from planner.plan.resolve import BLANKS, DEFAULT, RELATIONS, SAME_WITHIN, TYPED, Resolution, resolve
+from planner.plan.scenario import COLUMNS, Scenario
 from planner.translate import to_array
 from planner.units import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from planner.plan.resolve import Resolution
 
 # The texts and the numbers that decide what is filled, beside which fields are blank.
 _TELLING: Final = (
@@ -48,7 +49,6 @@ _COUNTED: Final = ("devices", "batch")
 _WORKED: Final = (
     "params_b", "active_params_b", "weights_gb", "experts", "active_experts", "layers", "kv_layers", "efficiency",
 )  # fmt: skip
-_MOST_CODES: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class Completed:
 
     columns: Mapping[str, Any]
     ok: Flags
+    # Rows of which there is something to say all the same, such as a device that nobody knows.
+    noted: Flags
     _group: Codes
     _sources: list[Mapping[str, str]]
 
@@ -73,11 +75,43 @@ class Completed:
             for name, values in listed.items()
         }
         ok = np.array([resolution.ok for resolution in resolutions], bool)
-        return cls(columns, ok, np.arange(height), [resolution.sources for resolution in resolutions])
+        noted = np.array([bool(resolution.issues) for resolution in resolutions], bool)
+        return cls(columns, ok, noted, np.arange(height), [resolution.sources for resolution in resolutions])
 
     def sources_of(self, row: int) -> Mapping[str, str]:
         """Where each field of a row came from; empty for a row that holds a value that was refused."""
         return self._sources[int(self._group[row])]
+
+
+def resolve_each(scenarios: Sequence[Scenario], library: Library = EMPTY_LIBRARY) -> list[Resolution]:
+    """What ``resolve`` gives for each of many scenarios; those of which there is something to say, one by one.
+
+    >>> from planner.plan.scenario import Scenario
+    >>> [found.ok for found in resolve_each([Scenario(weights_gb=140, bandwidth_gb_s=3350), Scenario()])]
+    [True, False]
+    """
+    completed = complete_columns(columns_of(scenarios), library)
+    listed = {name: _values(completed.columns[name], blank) for name, _, blank in BLANKS}
+    shared: dict[int, Mapping[str, str]] = {}
+    found = []
+    plain = (completed.ok & ~completed.noted).tolist()
+    for at, (scenario, values) in enumerate(zip(scenarios, zip(*listed.values(), strict=True), strict=True)):
+        if not plain[at]:
+            found.append(resolve(scenario, library=library))
+            continue
+        sources = completed.sources_of(at)
+        # Rows that are filled alike share one record of where their fields came from.
+        kept = shared.setdefault(id(sources), MappingProxyType(sources))
+        found.append(Resolution(Scenario(**dict(zip(listed, values, strict=True))), kept, ()))
+    return found
+
+
+def _values(column: Column, blank: Any) -> list[Any]:
+    """A column's values as a scenario holds them."""
+    if isinstance(column, Words):
+        words = [blank, *column.words[1:]]
+        return [words[code] for code in column.codes.tolist()]
+    return listed_numbers(column)
 
 
 class _ColumnFilling(Filling):
@@ -103,7 +137,7 @@ def complete_columns(typed: Mapping[str, Any], library: Library = EMPTY_LIBRARY)
     columns: dict[str, Column] = {name: column.values for name, column in read.items()}
     for name, column, _ in BLANKS:
         _default(columns[name], ~given[name], column.default)
-    ok = ~refused
+    ok, noted = ~refused, np.zeros(height, bool)
     # Group 0 are the rows that hold a refused value: nothing is filled there.
     group = np.zeros(height, np.int64)
     sources: list[Mapping[str, str]] = [{}]
@@ -116,9 +150,11 @@ def complete_columns(typed: Mapping[str, Any], library: Library = EMPTY_LIBRARY)
         sources.append(filling.sources)
         for name in filling.sources.keys() - there:
             _write(columns[name], rows, filling.values[name])
+        noted[rows] = bool(filling.issues)
         if any(issue.severity is Severity.ERROR for issue in filling.issues):
             ok[rows] = False
-    return Completed(columns, ok & _sufficient(columns) & _related(columns, given) & _priced(columns), group, sources)
+    good = ok & _sufficient(columns) & _related(columns, given) & _priced(columns)
+    return Completed(columns, good, noted, group, sources)
 
 
 def _default(column: Column, blank: Flags, default: Any) -> None:
@@ -138,15 +174,7 @@ def _alike(columns: Mapping[str, Any], given: Mapping[str, Flags], rows: Codes) 
     parts: list[tuple[Any, int]] = [(columns[name].codes[rows], len(columns[name].words)) for name in _TELLING]
     parts += [(columns[name][rows] > 1, 2) for name in _COUNTED]
     parts += [(flags[rows], 2) for flags in given.values()]
-    code, size = np.zeros(len(rows), np.int64), 1
-    for part, kinds in parts:
-        if not len(part) or (part == part[0]).all():
-            continue
-        if size > _MOST_CODES // kinds:
-            found, code = np.unique(code, return_inverse=True)
-            size = len(found)
-        code = code * kinds + part
-        size *= kinds
+    code = combined(parts, len(rows))
     order = np.argsort(code, kind="stable")
     ends = np.flatnonzero(np.diff(code[order])) + 1
     return (rows[part] for part in np.split(order, ends) if len(part))

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 # Seven variants of each scenario: beyond this nobody reads them, and a large run would wait for them.
 FIXES_LIMIT: Final = 200
+# Of larger studies the other variants are worked out for as few.
+LARGE: Final = 1000
+# From so many scenarios on, columns are faster than one scenario after another.
+_IN_COLUMNS_FROM: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,17 @@ class Origin:
     def locate(self, issue: Issue) -> Issue:
         """The issue at its cell; at the row's name where the sheet has no column for the field."""
         cell = self.cells.get(issue.field) or self.cells.get("name") or (f"A{self.row}" if self.row else "")
-        return dataclasses.replace(issue, sheet=self.sheet, cell=cell, row=self.row or None)
+        return Issue(
+            severity=issue.severity,
+            code=issue.code,
+            problem=issue.problem,
+            sheet=self.sheet,
+            cell=cell,
+            field=issue.field,
+            row=self.row or None,
+            accepted=issue.accepted,
+            advice=issue.advice,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +228,23 @@ class Study:
         sizes = self.options.batches
         return Variants(self.cases, lambda result: tuple(at_batch(result, size) for size in sizes))
 
+    @property
+    def varied(self) -> int:
+        """For how many of the first cases the sheets show variants: all but in a large study."""
+        return len(self.cases) if len(self.cases) <= LARGE else FIXES_LIMIT
+
     @cached_property
     def fixes(self) -> tuple[tuple[Fix, ...], ...]:
         """For each of the first cases, up to a limit, the fixes that can be tried on it."""
         return tuple(fixes_of(case.result) for case in self.cases[:FIXES_LIMIT])
 
+    @cached_property
+    def _case_by_result(self) -> dict[int, Case]:
+        return {id(case.result): case for case in self.cases}
+
     def case_of(self, result: Result) -> Case:
         """The case that holds a result."""
-        return next(case for case in self.cases if case.result is result)
+        return self._case_by_result[id(result)]
 
     def count(self, severity: Severity) -> int:
         """How many issues there are of a severity."""
@@ -238,12 +261,12 @@ def make_study(
     settings: Settings | None = None,
 ) -> Study:
     """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
-    cases, found = [], list(issues)
-    for number, entry in enumerate(entries, 1):
-        result = evaluate_resolved(entry.resolution)
-        located = tuple(entry.origin.locate(issue) for issue in result.issues)
-        cases.append(Case(number, dataclasses.replace(result, issues=located), entry.origin))
+    listed, found = list(entries), list(issues)
     options, settings = options or Options(), settings or Settings()
+    cases = [
+        Case(number, result, entry.origin)
+        for number, (entry, result) in enumerate(zip(listed, _evaluated(listed), strict=True), 1)
+    ]
     cases = _with_currency(cases, settings.currency)
     found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
@@ -256,6 +279,21 @@ def make_study(
 
     found.sort(key=place)
     return Study(tuple(cases), left_out, tuple(found), source or Source(), options, settings)
+
+
+def _evaluated(entries: list[Entry]) -> list[Result]:
+    """Each entry's result, its issues at their cells."""
+    if len(entries) >= _IN_COLUMNS_FROM:
+        # Loads numpy, which a small study can do without.
+        from planner.plan.bulk import evaluate_each  # noqa: PLC0415
+
+        resolutions = [entry.resolution for entry in entries]
+        return evaluate_each(resolutions, lambda at, issue: entries[at].origin.locate(issue))
+    found = []
+    for entry in entries:
+        result = evaluate_resolved(entry.resolution)
+        found.append(dataclasses.replace(result, issues=tuple(map(entry.origin.locate, result.issues))))
+    return found
 
 
 def _with_currency(cases: list[Case], wanted: str) -> list[Case]:

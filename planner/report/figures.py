@@ -142,12 +142,14 @@ def batch_charts(study: Study) -> BatchCharts | None:
 def _estimate_charts(study: Study) -> tuple[tuple[Line, ...], tuple[Line, ...], tuple[Figure, ...]]:
     """The estimates against the batch, of the first scenarios of the ranking that have one."""
     sizes = study.options.batches
+    ranked = [case for case in tables.ranked(study) if has_estimate(case.result)]
+    # Each batch of a scenario is an evaluation of its own: of very many, the first ones.
     able = [
         case
-        for case in tables.ranked(study)
-        if has_estimate(case.result)
-        and all(result.estimated_tokens_per_sec is not None for result in study.by_batch[case.number - 1])
+        for case in ranked[: study.varied]
+        if all(result.estimated_tokens_per_sec is not None for result in study.by_batch[case.number - 1])
     ]
+    total = len(able) if len(ranked) <= study.varied else len(ranked)
     first = able[:MOST_LINES]
     if not first or len(sizes) == 1:
         return (), (), ()
@@ -158,7 +160,7 @@ def _estimate_charts(study: Study) -> tuple[tuple[Line, ...], tuple[Line, ...], 
         )
         for name in ("estimated_tokens_per_sec", "estimated_aggregate_tokens_per_sec")
     ]
-    which = f"; the {len(first)} best of {plain(len(able))}" if len(first) < len(able) else ""
+    which = f"; the {len(first)} best of {plain(total)}" if len(first) < total else ""
     top = max(lines[1], key=lambda line: line.values[-1])
     kept = [line.values[-1] / line.values[0] for line in lines[0]]
     low, high = (as_percent(pick(kept)) for pick in (min, max))

@@ -9,6 +9,7 @@ from planner.plan.basis import is_counted, memory_fits, weights_fit
 from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS
+from planner.plan.study import LARGE
 from planner.units import SLACK
 from planner.workbook.layout import AMBER_PALE, GREY, NAVY, RUST, RUST_PALE, CellOut, Rule, Sheet, Style
 from planner.workbook.row_sheet import Bits, Given, Made, Part, Repeat, RowSheet, Said, Setting, columns_of
@@ -23,39 +24,52 @@ UNSTABLE: Final = "unstable"
 _SOURCE_COLUMN, _FIELDS_COLUMN, _FIELDS_WIDTH = 1, 7, 120
 
 
+def _left_out(case: Case) -> str | None:
+    return "; ".join(case.result.not_modelled) or None
+
+
 def _not_modelled(_: RowSheet, case: Case, *__: Any) -> tuple[Any, str]:
-    return "; ".join(case.result.not_modelled) or None, ""
+    return _left_out(case), ""
+
+
+def _waited(case: Case) -> Any:
+    utilisation = case.result.utilisation
+    return UNSTABLE if utilisation is not None and utilisation >= 1 else case.result.queue_wait_s
 
 
 def _wait(sheet: RowSheet, case: Case, row: int, known: Mapping[str, Any]) -> tuple[Any, str]:
     """The wait, or that there is none to name: at or above capacity the queue only grows."""
-    utilisation, wait = case.result.utilisation, case.result.queue_wait_s
     _, call = sheet.figure("queue_wait_s", row, case, known)
-    shown = UNSTABLE if utilisation is not None and utilisation >= 1 else wait
+    shown = _waited(case)
     if not call:
         return shown, ""
     load = sheet.at("utilisation", row)
     return shown, f'=IF(ISNUMBER({load}),IF({load}>=1,"{UNSTABLE}",{call.removeprefix("=")}),"")'
 
 
+def _verdict(case: Case) -> str | None:
+    whole, of_weights = memory_fits(case.result), weights_fit(case.result)
+    return {True: "yes", False: "no", None: {True: "weights fit", False: "no", None: None}[of_weights]}[whole]
+
+
 def _fits(sheet: RowSheet, case: Case, row: int, _: Mapping[str, Any]) -> tuple[Any, str]:
     """Whether all of it fits; where the cache is not known, whether the weights alone do."""
-    result = case.result
-    if not is_counted(result):
+    if not is_counted(case.result):
         return None, ""
     needed, usable, weights = (sheet.at(name, row) for name in ("memory_needed_gb", "usable_memory_gb", "weights_gb"))
     limit = f"{usable}*(1+{SLACK:.0E})"
     alone = f'IF(COUNT({weights},{usable})=2,IF({weights}<={limit},"weights fit","no"),"")'
-    whole, of_weights = memory_fits(result), weights_fit(result)
-    shown = {True: "yes", False: "no", None: {True: "weights fit", False: "no", None: None}[of_weights]}[whole]
-    return shown, f'=IF(COUNT({needed},{usable})=2,IF({needed}<={limit},"yes","no"),{alone})'
+    return _verdict(case), f'=IF(COUNT({needed},{usable})=2,IF({needed}<={limit},"yes","no"),{alone})'
 
 
 _MEMORY_PARTS: Final = (
     Part(
         "Does it fit?",
         (
-            Said("fits", "Fits", align="center", cell=_fits, note="Needed against usable memory of all devices."),
+            Said(
+                "fits", "Fits", align="center", cell=_fits, value=_verdict,
+                note="Needed against usable memory of all devices.",
+            ),
             Made("devices_needed", "Devices needed"),
             Repeat("devices", "Devices there"),
         ),
@@ -129,12 +143,13 @@ _ESTIMATE_PARTS: Final = (
         (
             Made("utilisation"),
             Said("queue_wait_s", "Wait for a free stream (s)", align="right", shown="#,##0.000", cell=_wait,
+                 value=_waited,
                  note="Mean, Allen-Cunneen approximation; at or above capacity the queue only grows."),
         ),
     ),
     Part(
         "Left out",
-        (Said("not_modelled", "Not modelled (at the run)", 52.0, cell=_not_modelled,
+        (Said("not_modelled", "Not modelled (at the run)", 52.0, cell=_not_modelled, value=_left_out,
               note="What the estimate does not count, with the input that would let it."),),
     ),
     Part(
@@ -245,20 +260,37 @@ def _sources(sheet: RowSheet) -> Iterator[CellOut]:
     yield CellOut(row, 0, "Where filled values come from", style=head)
     yield CellOut(row, _SOURCE_COLUMN, "Source", style=head)
     yield CellOut(row, _FIELDS_COLUMN, "Fills", style=head)
-    for case in sheet.study.cases:
+    for name, sources in _filled_alike(sheet.study):
         fields: dict[str, list[str]] = {}
-        for name, source in case.result.sources.items():
+        for field, source in sources.items():
             if source != TYPED:
-                fields.setdefault(source, []).append(COLUMNS[name].label)
+                fields.setdefault(source, []).append(COLUMNS[field].label)
         ordered = sorted(fields.items(), key=lambda pair: pair[0] == DEFAULT)
         for number, (source, names) in enumerate(ordered):
             row += 1
-            yield CellOut(row, 0, None if number else case.name, style=Style())
+            yield CellOut(row, 0, None if number else name, style=Style())
             yield CellOut(row, _SOURCE_COLUMN, source, style=text)
             lines = textwrap.wrap(", ".join(names), _FIELDS_WIDTH)
             for offset, line in enumerate(lines):
                 yield CellOut(row + offset, _FIELDS_COLUMN, line, style=text)
             row += len(lines) - 1
+
+
+def _filled_alike(study: Study) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each scenario with where its fields came from; of a large study once for all that were filled alike."""
+    if len(study.cases) <= LARGE:
+        yield from ((case.name, case.result.sources) for case in study.cases)
+        return
+    alike: dict[frozenset[tuple[str, str]], list[Case]] = {}
+    # Most share one record.
+    keys: dict[int, frozenset[tuple[str, str]]] = {}
+    for case in study.cases:
+        sources = case.result.sources
+        key = keys.get(id(sources)) or keys.setdefault(id(sources), frozenset(sources.items()))
+        alike.setdefault(key, []).append(case)
+    for cases in alike.values():
+        more = f" and {len(cases) - 1:,} more filled alike" if len(cases) > 1 else ""
+        yield f"{cases[0].name}{more}", cases[0].result.sources
 
 
 def memory_sheet(study: Study, writing: Writing) -> Sheet:

@@ -14,7 +14,11 @@ from planner.headers import column_letters
 from planner.issues import quoted_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from planner.plan.bulk_columns import Codes
+    from planner.plan.study import Case
+    from planner.workbook.row_shapes import RowShapes
 
 # A hidden name of this spelling, scoped to the sheet, tells our result sheets from a user's sheet of the same name.
 MARK: Final = "_planner_sheet"
@@ -116,11 +120,51 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows of a large sheet, one a scenario, for writers that write rows of the same shape by one pattern.
+
+    ``cells`` gives a row's cells by its number and case, ``computed`` the values of those cells that show no field of
+    the scenario or its result, and ``wrapped`` the columns of texts that may need a higher row.
+    """
+
+    first: int
+    cases: Sequence[Case]
+    columns: RowShapes
+    shapes: Codes
+    cells: Callable[[int, Case], Iterable[CellOut]]
+    computed: Mapping[int, Callable[[int, Case], Any]]
+    widths: Mapping[int, float]
+    wrapped: frozenset[int] = frozenset()
+    last_column: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Rows of a long list, for writers that write one after another: ``line`` gives each cell's value and formula.
+
+    ``styles`` are the looks of the columns, ``linked`` that of cells with a formula.
+    """
+
+    first: int
+    count: int
+    line: Callable[[int], Sequence[tuple[Any, str]]]
+    styles: Sequence[Style]
+    linked: Style
+    widths: Mapping[int, float]
+
+    def cells(self, at: int) -> Iterator[CellOut]:
+        """The cells of a line, for writers that write cell by cell."""
+        for column, (value, formula) in enumerate(self.line(at)):
+            yield CellOut(self.first + at, column, value, formula, self.linked if formula else self.styles[column])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """One sheet, whatever writes it."""
+    """One sheet, whatever writes it; ``rows`` come on top of ``cells`` where a sheet is large."""
 
     name: str
     cells: Iterable[CellOut]
+    rows: Rows | Lines | None = None
     widths: Mapping[int, float] = field(default_factory=dict)
     freeze: tuple[int, int] = (0, 0)
     filter: tuple[int, int, int, int] | None = None
@@ -188,14 +232,23 @@ def head_height(heads: Iterable[tuple[str, float]]) -> float:
 _FILL: Final = 0.97
 
 
+def lines_of(text: str, width: float) -> int:
+    """How many lines a wrapped text takes in a column of this width."""
+    return math.ceil(len(text) / (width * _FILL))
+
+
+def line_height(lines: int) -> float:
+    """The height of a row of several lines."""
+    return _LINE_HEIGHT * lines + 1
+
+
 def wrapped_heights(cells: Iterable[CellOut], widths: Mapping[int, float]) -> dict[int, float]:
     """The height of each row that its wrapped texts need; programs other than Excel do not work it out."""
     lines: dict[int, int] = {}
     for cell in cells:
         if cell.style.wrap and isinstance(cell.value, str):
-            needed = math.ceil(len(cell.value) / (widths[cell.column] * _FILL))
-            lines[cell.row] = max(lines.get(cell.row, 1), needed)
-    return {row: _LINE_HEIGHT * count + 1 for row, count in lines.items() if count > 1}
+            lines[cell.row] = max(lines.get(cell.row, 1), lines_of(cell.value, widths[cell.column]))
+    return {row: line_height(count) for row, count in lines.items() if count > 1}
 
 
 def address(row: int, column: int, *, fix_row: bool = False, fix_column: bool = False) -> str:

@@ -24,13 +24,15 @@ from planner.workbook.package import (
     package_of,
     referred_sheet,
 )
+from planner.workbook.packed import Packed, filled
 from planner.workbook.results_sheet import Functions
 from planner.workbook.styles import StyleMap, merge_styles
 from planner.workbook.xml_part import RELATIONSHIPS, XmlPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from planner.workbook.packed import Stream
     from planner.workbook.xml_part import Node
 
 # A hidden name that tells a merged copy, which a later run may write over, from the user's own workbook.
@@ -54,7 +56,7 @@ _STYLES: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.st
 class Merged:
     """What a merge comes to: the parts that change or come new, and those that go."""
 
-    changed: dict[str, bytes] = field(default_factory=dict)
+    changed: dict[str, bytes | Packed] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     # Parts that are new, with their content types.
     types: dict[str, str] = field(default_factory=dict)
@@ -87,18 +89,25 @@ def refuse_unmergeable(package: Package) -> None:
     package.verify()
 
 
-def merge(package: Package, fresh: Package, functions: Functions, *, is_copy: bool) -> Merged:
+def merge(
+    package: Package,
+    fresh: Package,
+    functions: Functions,
+    *,
+    is_copy: bool,
+    streams: Mapping[str, Stream] | None = None,
+) -> Merged:
     """Graft the sheets of a fresh workbook into a package: those that bear a mark replace the sheet of that mark.
 
-    ``is_copy`` stamps the result as a copy of the user's workbook.
+    ``is_copy`` stamps the result as a copy of the user's workbook; ``streams`` are the rows of large sheets, by name.
     Raises PlannerError where the package is damaged or full.
     """
-    return _Merge(package, fresh).merged(functions, is_copy=is_copy)
+    return _Merge(package, fresh, streams or {}).merged(functions, is_copy=is_copy)
 
 
 class _Merge:
-    def __init__(self, package: Package, fresh: Package) -> None:
-        self.package, self.fresh = package, fresh
+    def __init__(self, package: Package, fresh: Package, streams: Mapping[str, Stream]) -> None:
+        self.package, self.fresh, self.streams = package, fresh, streams
         self.book = package.xml(package.workbook_part)
         self.links = package.xml(links_part(package.workbook_part))
         self.types = package.xml(CONTENT_TYPES)
@@ -130,10 +139,12 @@ class _Merge:
                 at, count, was = count, count + 1, b""
             else:
                 at, part = where, self.package.sheets[where].part
-                was = self.package.read(part)
+                was = self.package.head(part)
             self._put_names(index, at)
             placed.add(at)
-            self._put_part(sheet.part, part, _grafted(self.fresh.read(sheet.part), styles, strings, was))
+            data = _grafted(self.fresh.read(sheet.part), styles, strings, was)
+            stream = self.streams.get(sheet.name)
+            self._put_part(sheet.part, part, Packed.of(filled(data, stream, styles.cells)) if stream else data)
         self._drop_stray_names(placed)
         if functions is Functions.EMBEDDED:
             put_functions(self.names, self.package)
@@ -279,7 +290,7 @@ class _Merge:
             if astray and name.name in _SHEET_NAMES and referred_sheet(name.text) in our_names:
                 self.names.drop(name.name, str(name.sheet))
 
-    def _put_part(self, source: str, part: str, data: bytes) -> None:
+    def _put_part(self, source: str, part: str, data: bytes | Packed) -> None:
         """One of our parts under its new name, and all that it leads to."""
         self.out.changed[part] = data
         self.out.types[part] = content_type(self.fresh, source)
@@ -298,7 +309,10 @@ class _Merge:
 
     def _fingerprint(self) -> str:
         stays = {part: entry.CRC for part, entry in self.package.entries.items() if part not in self.out.dropped}
-        stays |= {part.casefold(): zlib.crc32(data) for part, data in self.out.changed.items()}
+        stays |= {
+            part.casefold(): data.crc if isinstance(data, Packed) else zlib.crc32(data)
+            for part, data in self.out.changed.items()
+        }
         return _fingerprint(stays, self.package.workbook_part)
 
     def _write_types(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 import posixpath
 import re
@@ -10,12 +11,15 @@ import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from planner.issues import PlannerError
 from planner.workbook.layout import MARK
 from planner.workbook.xml_part import XmlPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _OLE: Final = b"\xd0\xcf\x11\xe0"
 _ZIP: Final = b"PK"
@@ -24,6 +28,7 @@ _HIGHEST_RATIO: Final = 200
 _RATIO_MATTERS_FROM: Final = 150_000_000
 _MOST_ENTRIES: Final = 20_000
 _ENCRYPTED: Final = 0x1
+_PORTION: Final = 1 << 22
 _STRICT: Final = "http://purl.oclc.org/ooxml/"
 HOW_TO_CONVERT: Final = "open it in Excel or LibreOffice and save it as .xlsx"
 CONTENT_TYPES: Final = "[Content_Types].xml"
@@ -68,15 +73,38 @@ class Package:
 
     def read(self, part: str) -> bytes:
         """A part's bytes; its name may differ in capitals. Raises PlannerError where it is missing or damaged."""
+        entry = self._entry(part)
+        try:
+            return self._zip.read(entry)
+        except _DAMAGE:
+            raise PlannerError(f"{self.path} is damaged: its part {part} cannot be read.") from None
+
+    def head(self, part: str, size: int = 65_536) -> bytes:
+        """A part's first bytes. Raises PlannerError where it is missing or damaged."""
+        return b"".join(self._portions(part, size, size))
+
+    def _portions(self, part: str, most: int | None, size: int) -> Iterator[bytes]:
+        """A part's bytes in portions, up to as many as are asked for."""
+        entry = self._entry(part)
+        try:
+            with self._zip.open(entry) as stream:
+                left = entry.file_size if most is None else most
+                while left > 0 and (portion := stream.read(min(size, left))):
+                    left -= len(portion)
+                    yield portion
+                if most is None:
+                    # The checksum is compared at the end of the part.
+                    stream.read(1)
+        except _DAMAGE:
+            raise PlannerError(f"{self.path} is damaged: its part {part} cannot be read.") from None
+
+    def _entry(self, part: str) -> zipfile.ZipInfo:
         entry = self.entries.get(part.casefold())
         if entry is None:
             raise PlannerError(f"{self.path} is damaged: its part {part} is missing.")
         if entry.flag_bits & _ENCRYPTED:
             raise PlannerError(f"{self.path} is password-protected; remove the password.")
-        try:
-            return self._zip.read(entry)
-        except _DAMAGE:
-            raise PlannerError(f"{self.path} is damaged: its part {part} cannot be read.") from None
+        return entry
 
     def xml(self, part: str) -> XmlPart:
         """A part's elements. Raises PlannerError where it is missing, damaged or no XML."""
@@ -155,7 +183,8 @@ class Package:
     def verify(self) -> None:
         """Unpack every part once. Raises PlannerError, naming the part, where one is damaged."""
         for part in self.parts:
-            self.read(part)
+            # Large sheets in portions, so that they are not in memory as a whole.
+            collections.deque(self._portions(part, None, _PORTION), maxlen=0)
 
 
 @dataclass(frozen=True, slots=True)

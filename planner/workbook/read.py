@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
-import re
 import threading
 import warnings
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import ParseError
@@ -18,7 +17,6 @@ from xml.etree.ElementTree import ParseError
 import openpyxl
 from defusedxml import DefusedXmlException, ElementTree
 
-from planner.currencies import currencies_shown
 from planner.functions import NAME_COMMENT
 from planner.headers import Cell, Grid, column_letters, find_header
 from planner.issues import PlannerError
@@ -27,12 +25,15 @@ from planner.plan.scenario import COLUMNS
 from planner.plan.study import Source
 from planner.settings_sheet import is_settings_name
 from planner.table import PREFERRED_SHEET, ScenarioTable, read_table
+from planner.workbook.large import read_large, split
 from planner.workbook.package import HOW_TO_CONVERT, Package, marked_sheets, marks, open_package
-from planner.workbook.slim import Merge, slim
+from planner.workbook.shown import cell_of
+from planner.workbook.slim import Merge, raw_sheets, shared_strings, slim
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from openpyxl import Workbook
     from openpyxl.cell.cell import Cell as OpenpyxlCell
     from openpyxl.worksheet.worksheet import Worksheet
 
@@ -82,22 +83,38 @@ class ReadWorkbook:
         """Every worksheet's cells."""
         return self._grids(None)
 
-    def _grids(self, wanted: Collection[str] | None) -> list[Grid]:
-        data, merges = slim(self.values, wanted)
+    def _grids(self, wanted: Collection[str] | None, *, fast: bool = True) -> list[Grid]:
+        sheets = raw_sheets(self.values, wanted)
+        strings = cache(lambda: shared_strings(self.values))
+        large = {name: found for name, sheet in sheets.items() if fast and (found := split(sheet, strings))}
+        parts = {
+            name: sheet.part(large[name].rest if name in large else sheet.filled()) for name, sheet in sheets.items()
+        }
+        book = self._opened(slim(self.values, parts))
         marked = {self.package.sheets[index].name for index, _ in marks(self.package)}
+        grids = []
+        for name, sheet in sheets.items():
+            rows: dict[int, dict[int, Cell]] = {}
+            if name in large:
+                read = read_large(self.values, large[name], book)
+                if read is None:
+                    return self._grids(wanted, fast=False)
+                rows = read
+            hidden = large[name].hidden if name in large else frozenset()
+            ours = name in marked
+            grids.append(_grid(book[name], parts[name], sheet.merges, rows, hidden, ours=ours))
+        return grids
+
+    def _opened(self, data: bytes) -> Workbook:
         try:
             with _QUIETLY, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
+                return openpyxl.load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
         except Exception as error:  # openpyxl raises many kinds on damaged files; the user needs the file's name.
             log.debug("openpyxl could not read %s", self.path, exc_info=True)
             raise PlannerError(
                 f"{self.path} cannot be read as a workbook ({_one_line(error)}); {HOW_TO_CONVERT}."
             ) from error
-        parts = {sheet.name: sheet.part for sheet in self.values.sheets}
-        return [
-            _grid(book[name], self.values, parts[name], areas, ours=name in marked) for name, areas in merges.items()
-        ]
 
     @property
     def names(self) -> set[str]:
@@ -161,36 +178,26 @@ def _cells_of(sheet: Worksheet) -> dict[tuple[int, int], OpenpyxlCell]:
     return cells
 
 
-# Text in quotes or behind a backslash is shown as it stands: 0"%" shows a sign and scales nothing.
-_LITERAL: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
-
-
-def shows_percent(number_format: str) -> bool:
-    """Whether a number format shows a number as percent.
-
-    >>> shows_percent("0.0%"), shows_percent('0"%"')
-    (True, False)
-    """
-    return "%" in _LITERAL.sub("", number_format)
-
-
-def _grid(sheet: Worksheet, package: Package, part: str, merges: list[Merge], *, ours: bool) -> Grid:
-    """A sheet's cells, the value of a merged cell spread down over the rows that it covers."""
-    rows: dict[int, dict[int, Cell]] = {}
+def _grid(
+    sheet: Worksheet,
+    part: bytes,
+    merges: list[Merge],
+    rows: dict[int, dict[int, Cell]],
+    hidden: frozenset[int],
+    *,
+    ours: bool,
+) -> Grid:
+    """A sheet's cells, beside those read already; the value of a merged cell spread over the rows that it covers."""
     unstored: list[tuple[int, int, str]] = []
     for (row, column), cell in _cells_of(sheet).items():
         if cell.value is None:
             unstored.append((row, column, cell.coordinate))
-        rows.setdefault(row, {})[column] = Cell(
-            value=cell.value,
-            # Blank cells are not read at all, so what has no value here is a formula.
-            formula="=" if cell.value is None else "",
-            percent=shows_percent(cell.number_format or "") and not isinstance(cell.value, str),
-            error=cell.data_type == "e",
-            currencies=currencies_shown(cell.number_format or "") if not isinstance(cell.value, str) else (),
-        )
+        # Blank cells are not read at all, so what has no value here is a formula.
+        formula = "=" if cell.value is None else ""
+        error = cell.data_type == "e"
+        rows.setdefault(row, {})[column] = cell_of(cell.value, cell.number_format or "", formula=formula, error=error)
     if unstored:
-        blank = _empty_texts(package, part)
+        blank = _empty_texts(part)
         for row, column, coordinate in unstored:
             if coordinate in blank:
                 rows[row][column] = replace(rows[row][column], value="", formula="")
@@ -205,15 +212,15 @@ def _grid(sheet: Worksheet, package: Package, part: str, merges: list[Merge], *,
             for row in under[:left]:
                 rows[row].setdefault(area.first_column, spread)
             left -= len(under[:left])
-    hidden = frozenset(int(row) for row, dimension in sheet.row_dimensions.items() if dimension.hidden)
+    hidden |= frozenset(int(row) for row, dimension in sheet.row_dimensions.items() if dimension.hidden)
     return Grid(sheet.title, rows, ours=ours, hidden=hidden)
 
 
-def _empty_texts(package: Package, part: str) -> set[str]:
+def _empty_texts(part: bytes) -> set[str]:
     """The cells whose formula gives an empty text, which openpyxl shows like a formula never worked out."""
     found = set()
     try:
-        for _, cell in ElementTree.iterparse(io.BytesIO(package.read(part))):
+        for _, cell in ElementTree.iterparse(io.BytesIO(part)):
             if cell.tag == f"{_MAIN}c":
                 if cell.get("t") == "str" and not cell.findtext(f"{_MAIN}v"):
                     found.add(cell.get("r", ""))

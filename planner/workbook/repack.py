@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import shutil
 import zipfile
 from typing import IO, TYPE_CHECKING, Final
 
 from planner.issues import PlannerError
 from planner.workbook.package import part_name
+from planner.workbook.packed import Packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -16,12 +18,13 @@ if TYPE_CHECKING:
 
 _SIZES_FOLLOW: Final = 0x8
 _LOCAL_HEADER: Final = 30
+_PORTION: Final = 1 << 20
 # A fixed time for every part that we write, so that a run that changes nothing gives the same bytes.
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def write_package(
-    package: Package, target: IO[bytes], changed: Mapping[str, bytes], dropped: Collection[str] = ()
+    package: Package, target: IO[bytes], changed: Mapping[str, bytes | Packed], dropped: Collection[str] = ()
 ) -> None:
     """Write the package: changed parts in their place, new ones behind all others, the rest byte for byte.
 
@@ -33,11 +36,11 @@ def write_package(
         for entry in package.listed:
             key = part_name(entry.filename).casefold()
             if key in left:
-                made.writestr(_entry(entry.filename), left.pop(key)[1])
+                made.put(entry.filename, left.pop(key)[1])
             elif key not in gone:
                 made.copy(package, entry)
         for part, data in left.values():
-            made.writestr(_entry(part), data)
+            made.put(part, data)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -49,6 +52,33 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 class _Writer(zipfile.ZipFile):
     """A zip writer that copies entries of another package without unpacking them: as fast as copying the file."""
+
+    def put(self, part: str, data: bytes | Packed) -> None:
+        """A part of ours, which may be packed already; its file is done with then."""
+        if not isinstance(data, Packed):
+            self.writestr(_entry(part), data)
+            return
+        new = _entry(part)
+        new.CRC, new.file_size, new.compress_size = data.crc, data.size, data.packed_size
+        stream = self._begin(new)
+        with data.file:
+            data.file.seek(0)
+            shutil.copyfileobj(data.file, stream, _PORTION)
+        self._end(new)
+
+    def _begin(self, new: zipfile.ZipInfo) -> IO[bytes]:
+        stream = self.fp
+        if stream is None:  # pragma: no cover  the writer is open for as long as it is used
+            raise PlannerError("The package is closed.")
+        new.header_offset = stream.tell()
+        stream.write(new.FileHeader())
+        return stream
+
+    def _end(self, new: zipfile.ZipInfo) -> None:
+        self.filelist.append(new)
+        self.NameToInfo[new.filename] = new
+        self.start_dir = self.fp.tell() if self.fp else 0
+        self._didModify = True
 
     def copy(self, package: Package, entry: zipfile.ZipInfo) -> None:
         data = package.data
@@ -62,13 +92,5 @@ class _Writer(zipfile.ZipFile):
         # The sizes stand in the header from now on, not behind the data.
         new.flag_bits &= ~_SIZES_FOLLOW
         new.extra = b""
-        stream = self.fp
-        if stream is None:  # pragma: no cover  the writer is open for as long as it is used
-            return
-        new.header_offset = stream.tell()
-        stream.write(new.FileHeader())
-        stream.write(data[start : start + entry.compress_size])
-        self.filelist.append(new)
-        self.NameToInfo[new.filename] = new
-        self.start_dir = stream.tell()
-        self._didModify = True
+        self._begin(new).write(data[start : start + entry.compress_size])
+        self._end(new)

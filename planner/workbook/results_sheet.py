@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,7 @@ from planner.workbook.layout import (
     RUST,
     RUST_PALE,
     CellOut,
+    Rows,
     Rule,
     Sheet,
     Style,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from planner.plan.study import Case, Study
+    from planner.workbook.row_shapes import RowShapes
 
 
 class Functions(StrEnum):
@@ -73,6 +76,8 @@ class Writing:
     functions: Functions
     names: Mapping[str, str]
     linked: bool
+    # The shapes of the rows, where there are so many that they are written by patterns.
+    shapes: RowShapes | None = None
 
     def formula(self, formula: Callable[..., float], bind: Mapping[str, str], value: float | None) -> str:
         """The live formula of a figure over the bound cells, or nothing where only values are asked for.
@@ -117,7 +122,8 @@ def results_sheet(study: Study, writing: Writing) -> Sheet:
     last_row = FIRST_ROW + max(len(study.cases), 1) - 1
     return Sheet(
         name=writing.names["Results"],
-        cells=_cells(study, writing),
+        cells=_heads() if writing.shapes else itertools.chain(_heads(), _rows(study, writing)),
+        rows=_patterned(study, writing, writing.shapes) if writing.shapes else None,
         widths=_widths(),
         freeze=(FIRST_ROW, 1),
         filter=(0, 0, last_row, len(COLUMN_OF) - 1),
@@ -142,7 +148,7 @@ def _columns() -> dict[str, Any]:
     return {name: COLUMNS[name] for name in ("name", *INPUTS)} | {name: FIGURES[name] for name in FIGURE_ORDER}
 
 
-def _cells(study: Study, writing: Writing) -> Iterator[CellOut]:
+def _heads() -> Iterator[CellOut]:
     for name, column in COLUMN_OF.items():
         if name == "flags":
             yield CellOut(0, column, "Flags at the run", style=HEAD_TEXT)
@@ -151,8 +157,25 @@ def _cells(study: Study, writing: Writing) -> Iterator[CellOut]:
         else:
             text = isinstance(COLUMNS[name].rule, Text)
             yield CellOut(0, column, header_of(name), style=HEAD_TEXT if text else HEAD)
+
+
+def _rows(study: Study, writing: Writing) -> Iterator[CellOut]:
     for index, case in enumerate(study.cases):
         yield from _row(FIRST_ROW + index, case, writing)
+
+
+def _patterned(study: Study, writing: Writing, shapes: RowShapes) -> Rows:
+    """The rows of a large study, by their shapes."""
+    return Rows(
+        first=FIRST_ROW,
+        cases=study.cases,
+        columns=shapes,
+        shapes=shapes.of({}),
+        cells=lambda index, case: _row(FIRST_ROW + index, case, writing),
+        computed={COLUMN_OF["flags"]: lambda _, case: flags_of(case)},
+        widths=_widths(),
+        last_column=len(COLUMN_OF) - 1,
+    )
 
 
 def _row(row: int, case: Case, writing: Writing) -> Iterator[CellOut]:

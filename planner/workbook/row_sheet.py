@@ -25,6 +25,7 @@ from planner.workbook.layout import (
     LINE,
     PALE,
     CellOut,
+    Rows,
     Sheet,
     Style,
     address,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from planner.plan.study import Case, Study
     from planner.plan.ways import Way
     from planner.workbook.layout import Chart, Rule
+    from planner.workbook.row_shapes import RowShapes
 
 PART_ROW: Final = 2
 HEAD_ROW: Final = 3
@@ -144,6 +146,8 @@ class Said(Spec):
     shown: str = "General"
     note: str = ""
     cell: Callable[[RowSheet, Case, int, Mapping[str, Any]], tuple[Any, str]] = lambda *_: (None, "")
+    # The value alone, where that is less work: large sheets ask for it row by row.
+    value: Callable[[Case], Any] | None = None
 
     @property
     def header(self) -> str:
@@ -237,13 +241,15 @@ class RowSheet:
         """The sheet, with what stands below its table."""
         specs = [spec for part in self.parts for spec in part.columns]
         widths = self.widths
-        cells = [*self._cells(), *below]
+        rows = self._patterned(specs, widths, self.writing.shapes) if self.writing.shapes else None
+        cells = [*self._heads(), *([] if rows else self._rows()), *below]
         last = len(specs)
         tallest = head_height((self.header(spec), widths[self.columns[spec.name]]) for spec in specs)
         heights = wrapped_heights((cell for cell in cells if ROW <= cell.row <= self.last_row), widths)
         return Sheet(
             name=self.writing.names[self.kind],
             cells=cells,
+            rows=rows,
             widths=widths,
             freeze=(ROW, 1),
             filter=(HEAD_ROW, 0, self.last_row, last),
@@ -266,7 +272,7 @@ class RowSheet:
         """A column's header, with the currency in it."""
         return with_currency(spec.header, self.money)
 
-    def _cells(self) -> Iterator[CellOut]:
+    def _heads(self) -> Iterator[CellOut]:
         yield CellOut(0, 0, self.title, style=TITLE)
         yield CellOut(1, 0, self.lede, style=LEDE)
         yield CellOut(PART_ROW, 0, None, style=HEAD_TEXT)
@@ -277,14 +283,39 @@ class RowSheet:
                 yield CellOut(PART_ROW, self.columns[spec.name], None if index else part.title, style=look)
                 head = dataclasses.replace(look, align="left", indent=1) if isinstance(spec, Setting) else look
                 yield CellOut(HEAD_ROW, self.columns[spec.name], self.header(spec), style=head)
+
+    def _rows(self) -> Iterator[CellOut]:
         for index, case in enumerate(self.study.cases):
-            yield CellOut(
-                ROW + index, 0, case.name, self.writing.link(case), dataclasses.replace(LINK, top_aligned=True)
-            )
-            known = known_of(case.result.scenario) | {name: getattr(case.result, name) for name in FIGURES}
-            for part in self.parts:
-                for spec in part.columns:
-                    yield self._cell(spec, case, index, known)
+            yield from self._row(index, case)
+
+    def _row(self, index: int, case: Case) -> Iterator[CellOut]:
+        yield CellOut(ROW + index, 0, case.name, self.writing.link(case), dataclasses.replace(LINK, top_aligned=True))
+        known = _known(case)
+        for part in self.parts:
+            for spec in part.columns:
+                yield self._cell(spec, case, index, known)
+
+    def _patterned(self, specs: Sequence[Spec], widths: Mapping[int, float], shapes: RowShapes) -> Rows:
+        """The rows of a large study, by their shapes."""
+        said = {self.columns[spec.name]: spec for spec in specs if isinstance(spec, Said)}
+        return Rows(
+            first=ROW,
+            cases=self.study.cases,
+            columns=shapes,
+            shapes=shapes.of(self.open_figures),
+            cells=self._row,
+            computed={column: self._value_of(spec) for column, spec in said.items()},
+            widths=widths,
+            wrapped=frozenset(column for column, spec in said.items() if spec.style.wrap),
+            last_column=len(specs),
+        )
+
+    def _value_of(self, spec: Said) -> Callable[[int, Case], Any]:
+        """What gives the value of a text or verdict, without its formula."""
+        if spec.value is not None:
+            value = spec.value
+            return lambda _, case: value(case)
+        return lambda index, case: spec.cell(self, case, ROW + index, _known(case))[0]
 
     def _cell(self, spec: Spec, case: Case, index: int, known: Mapping[str, Any]) -> CellOut:
         at, name, scenario = (ROW + index, self.columns[spec.name]), spec.name, case.result.scenario
@@ -347,6 +378,11 @@ class RowSheet:
         """The cells that a way's formula takes, its numbers written as they are."""
         taken = {parameter: way.takes(parameter) for parameter in parameters_of(way.formula)}
         return {p: self.at(x, row) if isinstance(x, str) else f"{x:.15g}" for p, x in taken.items()}
+
+
+def _known(case: Case) -> dict[str, Any]:
+    """All that a case's figures are made from, the figures among it."""
+    return known_of(case.result.scenario) | {name: getattr(case.result, name) for name in FIGURES}
 
 
 def _is_text(spec: Spec) -> bool:

@@ -10,6 +10,7 @@ from planner.workbook.demand_sheet import demand_sheet
 from planner.workbook.estimate_sheets import estimate_sheet, memory_sheet
 from planner.workbook.layout import unique_name
 from planner.workbook.results_sheet import Functions, Writing, results_sheet
+from planner.workbook.row_shapes import RowShapes
 from planner.workbook.sensitivity_sheet import sensitivity_sheet
 from planner.workbook.table_sheets import charts_sheet, checks_sheet, speed_table_sheet
 from planner.workbook.variant_sheets import batch_sheet, precision_sheet
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from planner.plan.study import Study
     from planner.workbook.layout import Sheet
 
+# From so many scenarios on, rows of the same shape are written by one pattern.
+PATTERNED_FROM: Final = 300
 SHEET_NAMES: Final = (
     "Results",
     "Estimate",
@@ -70,13 +73,16 @@ def result_sheets(
     *,
     names: Mapping[str, str] | None = None,
     linked: bool = True,
+    patterned: bool = False,
 ) -> list[Sheet]:
     """The result sheets of a study.
 
+    ``patterned`` lets large sheets leave their rows to writers that write them by patterns.
     ``names`` are the names that they get (:func:`sheet_names`); ``linked`` says whether the scenario sheet stands
     in the same workbook, so that cells can refer to it.
     """
-    writing = Writing(functions, names or sheet_names(()), linked=linked and bool(study.source.sheet))
+    shapes = RowShapes(study.cases) if patterned and len(study.cases) >= PATTERNED_FROM else None
+    writing = Writing(functions, names or sheet_names(()), linked and bool(study.source.sheet), shapes)
     return [
         results_sheet(study, writing),
         estimate_sheet(study, writing),

@@ -17,7 +17,8 @@ from planner.issues import PlannerError
 from planner.workbook.xml_part import in_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from planner.workbook.package import Package
     from planner.workbook.xml_part import XmlPart
@@ -31,6 +32,7 @@ _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 _ROOT: Final = re.compile(rb"<((?:[\w.-]+:)?)worksheet\b[^<>]*>")
 # A document type stands before all elements.
 _HEAD: Final = 10_000
+_SHARED: Final = re.compile(rb"\st=[\"']s[\"']")
 _STYLE: Final = re.compile(rb"\ss=[\"'](\d{1,5})[\"']")
 _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?", re.IGNORECASE)
 
@@ -45,20 +47,53 @@ class Merge:
     last_column: int
 
 
-def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes, dict[str, list[Merge]]]:
-    """A package with the cells of the named worksheets (None: all), and the merged areas of each.
+@dataclass(frozen=True, slots=True)
+class RawSheet:
+    """A worksheet as its part holds it: its cells as one element, its first tag, and its merged areas."""
 
-    Worksheets that are not named are there, but empty. Raises PlannerError where a part is damaged or too large.
+    name: str
+    path: Path
+    root: bytes
+    prefix: bytes
+    data: bytes
+    merges: list[Merge]
+
+    def filled(self) -> bytes:
+        """The filled cells alone. Raises PlannerError where they are too many."""
+        held = _filled(self.data, self.prefix)
+        count = held.count(b"<" + self.prefix + b"c ")
+        if count > MOST_CELLS:
+            raise PlannerError(
+                f"{self.path}: sheet '{self.name}' holds {count:,} filled cells; planner reads up to {MOST_CELLS:,}."
+            )
+        return held
+
+    def part(self, cells: bytes) -> bytes:
+        """A sheet of its own that holds these cells."""
+        return self.root + cells + b"</" + self.prefix + b"worksheet>"
+
+
+def raw_sheets(package: Package, names: Collection[str] | None = None) -> dict[str, RawSheet]:
+    """The named worksheets (None: all), by name. Raises PlannerError where a part is damaged."""
+    found = {}
+    for sheet in package.sheets:
+        if sheet.kind == "worksheet" and (names is None or sheet.name in names):
+            found[sheet.name] = _raw(package, sheet.name, sheet.part)
+    return found
+
+
+def slim(package: Package, parts: Mapping[str, bytes], *, formats: bool = True) -> bytes:
+    """A package with these worksheets; the others are there, but empty.
+
+    ``formats`` are the number formats, by which percentages and dates are told from plain numbers. Raises PlannerError
+    where a part is damaged.
     """
-    sheets = [sheet for sheet in package.sheets if sheet.kind == "worksheet"]
-    merges: dict[str, list[Merge]] = {}
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as made:
         overrides, listed, links, highest = "", "", "", 0
-        for number, sheet in enumerate(sheets, 1):
-            data = b""
-            if names is None or sheet.name in names:
-                data, merges[sheet.name] = _cells(package, sheet.name, sheet.part)
+        for number, sheet in enumerate((sheet for sheet in package.sheets if sheet.kind == "worksheet"), 1):
+            data = parts.get(sheet.name) or b""
+            if formats:
                 highest = max(highest, _highest_style(data))
             made.writestr(
                 f"xl/worksheets/sheet{number}.xml", data or f'<worksheet xmlns="{_MAIN}"><sheetData/></worksheet>'
@@ -66,15 +101,13 @@ def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes,
             overrides += _override(f"worksheets/sheet{number}.xml", "worksheet")
             listed += f'<sheet name={quoteattr(sheet.name)} sheetId="{number}" r:id="rId{number}"/>'
             links += _link(f"rId{number}", "worksheet", f"worksheets/sheet{number}.xml")
-        strings = package.linked("sharedStrings")
+        # Thousands of texts that no cell asks for need not be read.
+        strings = package.linked("sharedStrings") if any(_SHARED.search(data) for data in parts.values()) else ""
         if strings:
-            texts = in_utf8(package.read(strings))
-            if b"<!DOCTYPE" in texts[:_HEAD]:
-                raise PlannerError(f"{package.path}: {strings} has a document type, which no workbook needs; not read.")
-            made.writestr("xl/sharedStrings.xml", texts)
+            made.writestr("xl/sharedStrings.xml", shared_strings(package))
             overrides += _override("sharedStrings.xml", "sharedStrings")
             links += _link("rIdStrings", "sharedStrings", "sharedStrings.xml")
-        made.writestr("xl/styles.xml", _styles(package, highest))
+        made.writestr("xl/styles.xml", _styles(package if formats else None, highest))
         overrides += _override("styles.xml", "styles") + _override("workbook.xml", "sheet.main")
         links += _link("rIdStyles", "styles", "styles.xml")
         made.writestr("xl/workbook.xml", _workbook(package.workbook, listed))
@@ -86,7 +119,16 @@ def slim(package: Package, names: Collection[str] | None = None) -> tuple[bytes,
             '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
             f'<Default Extension="xml" ContentType="application/xml"/>{overrides}</Types>',
         )
-    return target.getvalue(), merges
+    return target.getvalue()
+
+
+def shared_strings(package: Package) -> bytes:
+    """The part of the texts that cells share; nothing where there is none. Raises PlannerError for a document type."""
+    part = package.linked("sharedStrings")
+    texts = in_utf8(package.read(part)) if part else b""
+    if b"<!DOCTYPE" in texts[:_HEAD]:
+        raise PlannerError(f"{package.path}: {part} has a document type, which no workbook needs; not read.")
+    return texts
 
 
 def _override(part: str, kind: str) -> str:
@@ -117,11 +159,11 @@ def _highest_style(data: bytes) -> int:
     return max((int(match[1]) for match in _STYLE.finditer(data)), default=0)
 
 
-def _styles(package: Package, highest: int) -> str:
+def _styles(package: Package | None, highest: int) -> str:
     """Number formats, by which percentages and dates are told from plain numbers, and no other look."""
-    where = package.linked("styles")
+    where = package.linked("styles") if package else ""
     formats, cells = "", ""
-    if where:
+    if package and where:
         root = package.xml(where).root
         for node in (root.child("numFmts") or root).all("numFmt"):
             if node.get("numFmtId").isdecimal():
@@ -139,8 +181,7 @@ def _styles(package: Package, highest: int) -> str:
     )
 
 
-def _cells(package: Package, name: str, part: str) -> tuple[bytes, list[Merge]]:
-    """A sheet's filled cells as a sheet of its own, and its merged areas."""
+def _raw(package: Package, name: str, part: str) -> RawSheet:
     data = in_utf8(package.read(part))
     root = _ROOT.search(data)
     if root is None:
@@ -148,16 +189,8 @@ def _cells(package: Package, name: str, part: str) -> tuple[bytes, list[Merge]]:
     prefix = root[1]
     opened, closed = b"<" + prefix + b"sheetData", b"</" + prefix + b"sheetData>"
     start, end = data.find(opened, root.end()), data.rfind(closed)
-    merges = _merges(data, prefix)
-    if start < 0 or end < 0:
-        return b"", merges
-    held = _filled(data[start : end + len(closed)], prefix)
-    count = held.count(b"<" + prefix + b"c ")
-    if count > MOST_CELLS:
-        raise PlannerError(
-            f"{package.path}: sheet '{name}' holds {count:,} filled cells; planner reads up to {MOST_CELLS:,}."
-        )
-    return root[0] + held + b"</" + prefix + b"worksheet>", merges
+    held = b"" if start < 0 or end < 0 else data[start : end + len(closed)]
+    return RawSheet(name, package.path, root[0], prefix, held, _merges(data, prefix))
 
 
 def _filled(data: bytes, prefix: bytes) -> bytes:

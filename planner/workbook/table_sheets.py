@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.formulas import speed
 from planner.issues import Severity
@@ -16,6 +16,7 @@ from planner.workbook.layout import (
     RUST_PALE,
     CellOut,
     Chart,
+    Lines,
     Rule,
     Series,
     Sheet,
@@ -31,7 +32,6 @@ from planner.workbook.variant_sheets import VARIANT_FIRST_ROW, batch_groups, pre
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner.issues import Issue
     from planner.plan.study import Study
 
 TITLE: Final = Style(bold=True, size=16, colour=NAVY)
@@ -142,10 +142,14 @@ def checks_sheet(study: Study, writing: Writing) -> Sheet:
     last_row = max(len(issues), 1)
     severity = address(1, 0, fix_column=True)
     whole = (1, 0, last_row, len(_CHECK_HEADS) - 1)
-    cells = list(_check_cells(study, writing, issues))
+    listed = _check_lines(study, writing)
+    # As many as the rows of the other sheets that are left to writers of rows.
+    rows = listed if writing.shapes and len(issues) >= len(study.cases) // 2 else None
+    cells = list(_check_cells(len(issues), listed if rows is None else None))
     return Sheet(
         name=writing.names["Checks"],
         cells=cells,
+        rows=rows,
         widths=_CHECK_WIDTHS,
         freeze=(1, 0),
         filter=(0, 0, last_row, len(_CHECK_HEADS) - 1),
@@ -160,22 +164,43 @@ def checks_sheet(study: Study, writing: Writing) -> Sheet:
     )
 
 
-def _check_cells(study: Study, writing: Writing, issues: tuple[Issue, ...]) -> Iterator[CellOut]:
+def _check_lines(study: Study, writing: Writing) -> Lines:
+    """The issues, a line each."""
+    names = {case.origin.row: case.name for case in study.cases} | {s.origin.row: s.name for s in study.skipped}
+    linked = writing.linked and writing.functions is not Functions.NONE
+
+    def line(at: int) -> tuple[tuple[Any, str], ...]:
+        issue = study.issues[at]
+        link, where = "", issue.where
+        if linked and issue.cell:
+            link = f"=HYPERLINK({text_literal('#' + on_sheet(issue.sheet, issue.cell))},{text_literal(where)})"
+        return (
+            (str(issue.severity), ""),
+            (where, link),
+            (names.get(issue.row or -1, ""), ""),
+            (issue.problem, ""),
+            (issue.remedy, ""),
+            (issue.code, ""),
+        )
+
+    style = Style(wrap=True, bottom=LINE, top_aligned=True)
+    return Lines(
+        first=1,
+        count=len(study.issues),
+        line=line,
+        styles=(style,) * len(_CHECK_HEADS),
+        linked=dataclasses.replace(LINK, top_aligned=True),
+        widths=_CHECK_WIDTHS,
+    )
+
+
+def _check_cells(count: int, listed: Lines | None) -> Iterator[CellOut]:
     for column, head in enumerate(_CHECK_HEADS):
         yield CellOut(0, column, head, style=HEAD_TEXT)
-    names = {case.origin.row: case.name for case in study.cases} | {s.origin.row: s.name for s in study.skipped}
-    style = Style(wrap=True, bottom=LINE, top_aligned=True)
-    for row, issue in enumerate(issues, 1):
-        link = ""
-        if writing.linked and issue.cell and writing.functions is not Functions.NONE:
-            link = f"=HYPERLINK({text_literal('#' + on_sheet(issue.sheet, issue.cell))},{text_literal(issue.where)})"
-        yield CellOut(row, 0, str(issue.severity), style=style)
-        yield CellOut(row, 1, issue.where, link, dataclasses.replace(LINK, top_aligned=True) if link else style)
-        yield CellOut(row, 2, names.get(issue.row or -1, ""), style=style)
-        yield CellOut(row, 3, issue.problem, style=style)
-        yield CellOut(row, 4, issue.remedy, style=style)
-        yield CellOut(row, 5, issue.code, style=style)
-    for row, note in enumerate((UPPER_BOUNDS, FIT_IS_WEIGHTS), len(issues) + 2):
+    if listed:
+        for at in range(count):
+            yield from listed.cells(at)
+    for row, note in enumerate((UPPER_BOUNDS, FIT_IS_WEIGHTS), count + 2):
         yield CellOut(row, 3, f"{note}.", style=Style(colour=GREY, italic=True, wrap=True))
 
 

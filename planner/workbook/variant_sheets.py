@@ -194,7 +194,7 @@ class _VariantSheet:
         variants: tuple[Any, ...],
     ) -> None:
         self.study, self.writing, self.base, self.groups, self.variants = study, writing, base, groups, variants
-        self.last_row = VARIANT_FIRST_ROW + max(len(study.cases), 1) - 1
+        self.last_row = VARIANT_FIRST_ROW + max(study.varied, 1) - 1
         self.last_column = len(base) + len(groups) * len(variants)
 
     def base_column(self, name: str) -> int:
@@ -227,8 +227,12 @@ class _VariantSheet:
                 yield CellOut(0, group.first + offset, None if offset else group.header, style=HEAD_FIGURE)
                 head = as_cell(variant) if isinstance(variant, str) and variant != OWN else variant
                 yield CellOut(1, group.first + offset, head, style=HEAD_FIGURE)
-        for index, case in enumerate(self.study.cases):
+        for index, case in enumerate(self.study.cases[: self.study.varied]):
             yield from self.row(index, case)
+        more = len(self.study.cases) - self.study.varied
+        if more:
+            said = f"The first {self.study.varied} scenarios; {more:,} more are left out."
+            yield CellOut(self.last_row + 2, 0, said, style=Style(colour=GREY))
 
     def row(self, index: int, case: Case) -> Iterator[CellOut]:
         row = VARIANT_FIRST_ROW + index

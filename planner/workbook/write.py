@@ -18,6 +18,7 @@ from planner.files import replacing
 from planner.functions import NAME_COMMENT, lambdas
 from planner.guards import NUMBER_NAME
 from planner.issues import PlannerError
+from planner.workbook.cell_xml import LONGEST_TEXT
 from planner.workbook.layout import (
     CHART_PIXELS,
     MARK,
@@ -25,6 +26,7 @@ from planner.workbook.layout import (
     CellOut,
     Chart,
     Choice,
+    Lines,
     Rule,
     Series,
     Sheet,
@@ -32,20 +34,26 @@ from planner.workbook.layout import (
     mark_text,
     on_sheet,
 )
+from planner.workbook.line_stream import LineStream
 from planner.workbook.package import package_of
+from planner.workbook.packed import Packed, filled
+from planner.workbook.repack import write_package
 from planner.workbook.results_sheet import Functions
+from planner.workbook.row_stream import RowStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from xlsxwriter.format import Format
+
+    from planner.workbook.layout import Rows
+    from planner.workbook.packed import Stream
 
 _A4: Final = 9
 # What Excel 2019 and Microsoft 365 write for themselves.
 _CALC_ID: Final = 191029
 # Characters across an A4 page in landscape that can still be read; wider sheets take more pages.
 _READABLE_WIDTH: Final = 190
-_LONGEST_TEXT: Final = 32_767
 _HIDDEN_NAMES: Final = frozenset({MARK, NUMBER_NAME})
 
 
@@ -106,20 +114,40 @@ def write_workbook(
     """
     with replacing(path) as new:
         try:
-            _write(str(new.temporary), sheets, functions, progress, active=active, made=made)
+            streams = _write(str(new.temporary), sheets, functions, progress, active=active, made=made)
         except FileCreateError as error:
             raise PlannerError(f"Cannot write {path}: {error}.") from error
+        if streams:
+            _fill(new.temporary, streams)
 
 
-def workbook_bytes(sheets: Sequence[Sheet], progress: Callable[[str], None] = lambda _: None) -> bytes:
-    """A new workbook of these sheets, without functions, for another package to take them from."""
+def _fill(path: Path, streams: Mapping[str, Stream]) -> None:
+    """Put the rows of large sheets into a new workbook."""
+    package = package_of(path.read_bytes(), path)
+    parts = {sheet.name: sheet.part for sheet in package.sheets}
+    formats = len((package.xml(package.linked("styles")).root.child("cellXfs") or package.workbook.root).children)
+    changed = {
+        parts[name]: Packed.of(filled(package.read(parts[name]), stream, range(formats)))
+        for name, stream in streams.items()
+    }
+    with path.open("wb") as file:
+        write_package(package, file, changed)
+
+
+def workbook_bytes(
+    sheets: Sequence[Sheet], progress: Callable[[str], None] = lambda _: None
+) -> tuple[bytes, dict[str, Stream]]:
+    """A new workbook of these sheets, without functions, for another package to take them from.
+
+    The rows of large sheets, by the sheet's name, are left for whoever writes the package.
+    """
     made = io.BytesIO()
     try:
-        _write(made, sheets, Functions.NONE, progress)
+        streams = _write(made, sheets, Functions.NONE, progress)
     except FileCreateError as error:
         # Large sheets wait in temporary files until they are packed.
         raise PlannerError(f"Cannot write the sheets to {tempfile.gettempdir()}: {error}.") from error
-    return made.getvalue()
+    return made.getvalue(), streams
 
 
 def _write(
@@ -130,7 +158,7 @@ def _write(
     *,
     active: str = "",
     made: dt.datetime | None = None,
-) -> None:
+) -> dict[str, Stream]:
     workbook = _Workbook(target, {"strings_to_urls": False, "in_memory": False})
     # Excel recalculates on opening where it is asked to, or where another version calculated last; an add-in's
     # functions would turn into #NAME? where the add-in is missing.
@@ -139,7 +167,8 @@ def _write(
     created = {"created": made} if made else {}
     workbook.set_properties({"title": "planner", "comments": WRITTEN_BY, **created})
     formats: dict[Style, Format] = {}
-    written = [_write_sheet(workbook, sheet, formats, progress) for sheet in sheets]
+    streams: dict[str, Stream] = {}
+    written = [_write_sheet(workbook, sheet, formats, streams, progress) for sheet in sheets]
     for sheet, worksheet in zip(sheets, written, strict=True):
         if sheet.name == active:
             worksheet.activate()
@@ -148,10 +177,15 @@ def _write(
         for name, text in lambdas().items():
             workbook.define_name(name, f"={text}")
     workbook.close()
+    return streams
 
 
 def _write_sheet(
-    workbook: _Workbook, sheet: Sheet, formats: dict[Style, Format], progress: Callable[[str], None]
+    workbook: _Workbook,
+    sheet: Sheet,
+    formats: dict[Style, Format],
+    streams: dict[str, Stream],
+    progress: Callable[[str], None],
 ) -> Worksheet:
     worksheet = workbook.add_worksheet(sheet.name, worksheet_class=_Worksheet)
     progress(sheet.name)
@@ -164,6 +198,11 @@ def _write_sheet(
     _set_sizes(worksheet, sheet)
     for cell in sheet.cells:
         _write_cell(worksheet, cell, look(cell.style))
+    if sheet.rows is not None:
+        # The numbers that XlsxWriter gives to formats as it meets them in cells.
+        stream = _stream(sheet.rows, lambda style: look(style)._get_xf_index())  # noqa: SLF001
+        worksheet._check_dimensions(stream.last_row - 1, stream.last_column)  # noqa: SLF001
+        streams[sheet.name] = stream
     _set_up_page(worksheet, sheet)
     for rule in sheet.rules:
         _add_rule(workbook, worksheet, rule)
@@ -176,6 +215,10 @@ def _write_sheet(
     if sheet.mark:
         workbook.define_name(f"{on_sheet(sheet.name, MARK)}", f"={mark_text(sheet.mark, sheet.name)}")
     return worksheet
+
+
+def _stream(rows: Rows | Lines, look: Callable[[Style], int]) -> Stream:
+    return LineStream(rows, look) if isinstance(rows, Lines) else RowStream(rows, look)
 
 
 def _set_sizes(worksheet: Worksheet, sheet: Sheet) -> None:
@@ -199,7 +242,7 @@ def _write_cell(worksheet: Worksheet, cell: CellOut, look: Format) -> None:
         worksheet.write_number(row, column, value, look)
     elif isinstance(value, str):
         # As a string whatever it begins with: a name such as =HYPERLINK(...) must not become a formula.
-        worksheet.write_string(row, column, value[:_LONGEST_TEXT], look)
+        worksheet.write_string(row, column, value[:LONGEST_TEXT], look)
     else:
         worksheet.write_datetime(row, column, value, look)
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import large
 import numpy as np
 import openpyxl
 import xlsxwriter
@@ -134,6 +135,15 @@ def merge_bench(folder: Path) -> bool:
         f"a plain copy of {size:.0f} MB takes {plain * 1e3:.0f} ms, unpacking it once (is it damaged?) {again * 1e3:.0f} ms"
     )
     return report(f"merge into a workbook of {size:.0f} MB", merged, "copying and unpacking it once", plain + again, 3)
+
+
+def large_bench(folder: Path) -> bool:
+    """A hundred thousand scenarios from one workbook to another, against calamine and a Rust writer, and their report."""
+    found = large.compare(folder)
+    large.tell(found)
+    what = f"run of {large.MANY:,} scenarios without a report"
+    good = report(what, found["ratio"] * found["bare"], "bare calamine and a Rust writer", found["bare"], 2)
+    return good & report(f"report of {large.MANY:,} scenarios", found["report"], "ten seconds", 10, 1)
 
 
 def steps_of(scenario: Scenario) -> list[tuple[str, Way]]:
@@ -306,6 +316,7 @@ def main() -> int:
         )
         good &= merge_bench(Path(folder))
         good &= sweep_bench(Path(folder))
+        good &= large_bench(Path(folder))
     start = median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
     command = [sys.executable, "-m", "planner", "--help"]
     helped = median(lambda: subprocess.run(command, check=True, capture_output=True))

@@ -1,0 +1,273 @@
+"""The rows of a large sheet as XML, by patterns: one format string for all rows of the same shape.
+
+A pattern is made by the sheet's own code, from a scenario whose numbers and names know which field they are, in a row
+whose number stands out. So no sheet is described twice, and a row written by its pattern is the row that would have
+been written cell by cell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from planner.headers import column_letters
+from planner.plan.bulk_columns import NUMBERS
+from planner.plan.evaluate import TEXTS
+from planner.plan.scenario import FIGURES
+from planner.plan.study import Case, Origin
+from planner.workbook.cell_xml import content, escaped, height_attributes, inline_text, kind_of, row_xml, stored
+from planner.workbook.layout import CellOut, line_height, lines_of, wrapped_heights
+from planner.workbook.row_shapes import NO_SHAPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from planner.plan.bulk_columns import Codes
+    from planner.plan.scenario import Result, Scenario
+    from planner.workbook.layout import Rows, Style
+
+# Rows written at once.
+_CHUNK: Final = 2048
+# A pattern costs as much as a few rows.
+_FEWEST: Final = 3
+# Places in patterns: a field's value, a look, the scenario's own row, and rows of our sheets by their distance.
+_SLOT: Final = "\ue000{}\ue001"
+_SLOTS: Final = re.compile("\ue000([^\ue001]*)\ue001")
+_LOOK, _ORIGIN = "\ue002", "\ue003"
+_LOOKS: Final = re.compile("\ue002(\\d+)")
+_OFFSET: Final = 0xE020
+_MOST_OFFSETS: Final = 100
+# Row numbers that no sheet has, with digits unlike those of any factor in a formula.
+_FAR: Final = 731_904_600
+_FAR_ORIGIN: Final = 846_203_517
+_FAR_ROWS: Final = re.compile(r"(?<=[A-Z$])7319046(\d\d)")
+_ORIGINS: Final = re.compile(rf"(?<=[A-Z$]){_FAR_ORIGIN}")
+
+
+class _Number(float):
+    """A number that knows its field, and says it where a formula would say the number."""
+
+    of = ""
+
+    def __format__(self, spec: str) -> str:
+        return _SLOT.format(f"{self.of}|literal") if spec == ".15g" else super().__format__(spec)
+
+
+class _Word(str):
+    """A text that stands for a field's."""
+
+    __slots__ = ()
+
+
+def _number(value: float, of: str) -> _Number:
+    number = _Number(value)
+    number.of = of
+    return number
+
+
+def _numbers(holder: Scenario | Result, names: Iterable[str], of: str) -> dict[str, Any]:
+    values = {name: getattr(holder, name) for name in names}
+    return {name: _number(value, f"{of}.{name}") for name, value in values.items() if value is not None}
+
+
+def _prototype(case: Case) -> Case:
+    """A case whose values know their fields, in rows that stand out."""
+    result, origin = case.result, case.origin
+    given: dict[str, Any] = {
+        name: _Word(_SLOT.format(f"text.{name}|literal")) for name in TEXTS if getattr(result.scenario, name)
+    }
+    given |= _numbers(result.scenario, NUMBERS, "in")
+    scenario = dataclasses.replace(result.scenario, **given)
+    figures = _numbers(result, FIGURES, "out")
+    cells = {name: f"{cell.rstrip('0123456789')}{_FAR_ORIGIN}" for name, cell in origin.cells.items()}
+    return Case(
+        case.number,
+        dataclasses.replace(result, scenario=scenario, **figures),
+        Origin(origin.sheet, _FAR_ORIGIN, cells, origin.plain, origin.links),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The XML of rows of one shape: a format string, what goes into it, and the distances of the rows that it names."""
+
+    text: str
+    taken: tuple[str, ...]
+    offsets: tuple[int, ...]
+    of_origin: bool
+
+    @classmethod
+    def of(cls, cells: Sequence[CellOut], rows: Rows, look: Callable[[Style], int]) -> _Pattern:
+        own = chr(_OFFSET + rows.first + 1)
+        wrapped = any(cell.style.wrap for cell in cells)
+        text = f'<row r="{own}"{_SLOT.format("height") if wrapped else ""}>'
+        for cell in cells:
+            computed = f"cell.{cell.column}" if cell.column in rows.computed else ""
+            text += f'<c r="{column_letters(cell.column + 1)}{own}" s="{_LOOK}{look(cell.style)}"'
+            text += _with_formula(cell, computed) if cell.formula else _content(cell.value, computed)
+        text += "</row>"
+        text = _ORIGINS.sub(_ORIGIN, text)
+        text = _FAR_ROWS.sub(lambda match: chr(_OFFSET + int(match[1])), text)
+        offsets = tuple(sorted({ord(c) - _OFFSET for c in set(text) if 0 <= ord(c) - _OFFSET < _MOST_OFFSETS}))
+        return cls(text, tuple(_SLOTS.findall(text)), offsets, _ORIGIN in text)
+
+    def format(self, looks: Sequence[int]) -> str:
+        """The format string, with the looks that cells have in the workbook."""
+        text = _LOOKS.sub(lambda match: str(looks[int(match[1])]), self.text).replace("%", "%%")
+        return _SLOTS.sub(lambda match: _FORMS.get(match[1].rpartition("|")[2], "%s"), text)
+
+
+_FORMS: Final = {"number": "%.16G", "literal": "%s"}
+
+
+def _content(value: Any, computed: str) -> str:
+    if computed:
+        return _SLOT.format(f"{computed}|content")
+    if isinstance(value, _Number):
+        return f"><v>{_SLOT.format(f'{value.of}|number')}</v></c>"
+    if isinstance(value, _Word):
+        return f' t="inlineStr"><is>{value.replace("|literal", "|inline")}</is></c>'
+    return content(value)
+
+
+def _with_formula(cell: CellOut, computed: str) -> str:
+    value = cell.value
+    if computed:
+        kind, held = _SLOT.format(f"{computed}|kind"), _SLOT.format(f"{computed}|stored")
+    elif isinstance(value, _Number):
+        kind, held = "", _SLOT.format(f"{value.of}|value")
+    elif isinstance(value, _Word):
+        kind, held = ' t="str"', value.replace("|literal", "|stored")
+    else:
+        kind, held = kind_of(value), stored(value)
+    return f"{kind}><f>{escaped(cell.formula.removeprefix('='))}</f><v>{held}</v></c>"
+
+
+@lru_cache(maxsize=4096)
+def _literal(text: str) -> str:
+    """A text as a formula in XML holds it between its quotes."""
+    return escaped(text.replace('"', '""'))
+
+
+_AS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "content": content,
+    "kind": kind_of,
+    "stored": stored,
+    "inline": lru_cache(maxsize=4096)(inline_text),
+    "literal": _literal,
+}
+
+
+class RowStream:
+    """A sheet's rows, written as they are asked for."""
+
+    def __init__(self, rows: Rows, look: Callable[[Style], int]) -> None:
+        self.rows = rows
+        self.looks: dict[Style, int] = {}
+        self.patterns: dict[int, _Pattern] = {}
+        self._prepare(look)
+
+    @property
+    def last_row(self) -> int:
+        """The last row's number, from 1."""
+        return self.rows.first + len(self.rows.shapes)
+
+    @property
+    def last_column(self) -> int:
+        """The last column, from 0."""
+        return self.rows.last_column
+
+    def _prepare(self, look: Callable[[Style], int]) -> None:
+        """Make the pattern of each shape, and ask for every look once, while the workbook still takes new ones."""
+
+        def noted(style: Style) -> int:
+            if style not in self.looks:
+                self.looks[style] = look(style)
+            return self.looks[style]
+
+        rows = self.rows
+        shapes, first, counts = np.unique(rows.shapes, return_index=True, return_counts=True)
+        for shape, at, count in zip(shapes.tolist(), first.tolist(), counts.tolist(), strict=True):
+            if shape == NO_SHAPE or count < _FEWEST:
+                for row in np.flatnonzero(rows.shapes == shape).tolist():
+                    for cell in rows.cells(row, rows.cases[row]):
+                        noted(cell.style)
+            else:
+                cells = list(rows.cells(_FAR, _prototype(rows.cases[at])))
+                self.patterns[shape] = _Pattern.of(cells, rows, noted)
+
+    def chunks(self, looks: Sequence[int]) -> Iterator[bytes]:
+        """The rows as XML, in portions; ``looks`` says where each cell format stands in the workbook."""
+        formats = {shape: pattern.format(looks) for shape, pattern in self.patterns.items()}
+        mapped = {style: looks[number] for style, number in self.looks.items()}
+        shapes = self.rows.shapes
+        for start in range(0, len(shapes), _CHUNK):
+            found: list[str] = [""] * len(shapes[start : start + _CHUNK])
+            for shape, rows in _groups(shapes[start : start + _CHUNK]):
+                if shape in formats:
+                    made = self._by_pattern(self.patterns[shape], formats[shape], (rows + start).tolist())
+                else:
+                    made = [self._by_cells(row, mapped) for row in (rows + start).tolist()]
+                for row, text in zip(rows.tolist(), made, strict=True):
+                    found[row] = text
+            yield "".join(found).encode()
+
+    def _by_cells(self, row: int, looks: Mapping[Style, int]) -> str:
+        cells = list(self.rows.cells(row, self.rows.cases[row]))
+        at = self.rows.first + row
+        return row_xml(cells, looks, at, wrapped_heights(cells, self.rows.widths).get(at))
+
+    def _by_pattern(self, pattern: _Pattern, text: str, rows: list[int]) -> list[str]:
+        computed: dict[int, list[Any]] = {}
+        columns = [self._column(taken, rows, computed) for taken in pattern.taken]
+        made = [text % values for values in zip(*columns, strict=True)] if columns else [text] * len(rows)
+        for offset in pattern.offsets:
+            mark = chr(_OFFSET + offset)
+            made = [line.replace(mark, str(row + offset)) for line, row in zip(made, rows, strict=True)]
+        if pattern.of_origin:
+            cases = self.rows.cases
+            made = [line.replace(_ORIGIN, str(cases[row].origin.row)) for line, row in zip(made, rows, strict=True)]
+        return made
+
+    def _column(self, taken: str, rows: list[int], computed: dict[int, list[Any]]) -> Sequence[Any]:
+        """What goes into one place of a pattern, for each row."""
+        field, _, form = taken.partition("|")
+        kind, _, name = field.partition(".")
+        if kind == "height":
+            return self._heights(rows, computed)
+        if kind == "cell":
+            return list(map(_AS[form], self._computed(int(name), rows, computed)))
+        if kind == "text":
+            texts = self.rows.columns.texts[name]
+            return [_AS[form](texts[row]) for row in rows]
+        columns = self.rows.columns.inputs if kind == "in" else self.rows.columns.figures
+        numbers: list[float] = columns[name][rows].tolist()
+        return [f"{number:.15g}" for number in numbers] if form == "literal" else numbers
+
+    def _computed(self, column: int, rows: list[int], computed: dict[int, list[Any]]) -> list[Any]:
+        if column not in computed:
+            value = self.rows.computed[column]
+            computed[column] = [value(row, self.rows.cases[row]) for row in rows]
+        return computed[column]
+
+    def _heights(self, rows: list[int], computed: dict[int, list[Any]]) -> list[str]:
+        """The heights that wrapped texts need, which are among the computed cells."""
+        lines = [1] * len(rows)
+        for column in self.rows.computed:
+            if column in self.rows.wrapped:
+                for at, value in enumerate(self._computed(column, rows, computed)):
+                    if isinstance(value, str):
+                        lines[at] = max(lines[at], lines_of(value, self.rows.widths[column]))
+        return [height_attributes(line_height(count) if count > 1 else None) for count in lines]
+
+
+def _groups(shapes: Codes) -> Iterator[tuple[int, Codes]]:
+    """The rows of each shape, in their order."""
+    order = np.argsort(shapes, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(shapes[order])) + 1):
+        yield int(shapes[rows[0]]), rows

@@ -1,0 +1,220 @@
+"""Rows written by patterns and lists written line by line are what XlsxWriter writes cell by cell."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import openpyxl
+import pytest
+
+from planner import Scenario, study_of
+from planner.job import Job, run, write_results
+from planner.plan.study import LARGE
+from planner.workbook import large, sheets, write
+from planner.workbook.package import open_package
+from planner.workbook.read import read_workbook
+from planner.workbook.results_sheet import Functions
+from planner.workbook.sheets import result_sheets
+from planner.workbook.starter import write_starter
+
+BASE = Scenario(
+    name="S", device="H100 SXM", model="Llama-3.1-70B", precision="FP8", prompt_tokens=2000, output_tokens=500
+)
+
+
+MANY = 60
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Patterns for fewer scenarios than would pay for them."""
+    monkeypatch.setattr(sheets, "PATTERNED_FROM", MANY)
+
+
+def scenarios(count):
+    """Scenarios of many kinds: named and typed, dense and of experts, loaded and idle, with odd texts among them."""
+    dice = random.Random(7)
+    names = [
+        "plain",
+        "=HYPERLINK(1)",
+        'a "quoted" & <odd> one',
+        "_x0041_ escape",
+        "50% of it",
+        "\u5bb9\u91cf",
+        "# hash",
+        "x" * 300,
+    ]
+    kinds = [
+        Scenario(weights_gb=140.5, bandwidth_gb_s=3350, efficiency=0.85),
+        replace(BASE, prefill_tokens_per_sec=9000, efficiency=0.7),
+        *(
+            replace(
+                BASE,
+                device=dice.choice(["H100 SXM", "A100 SXM4 80GB", "RTX 4090"]),
+                model=model,
+                precision=dice.choice(["FP16", "FP8", "INT4"]),
+                devices=dice.choice([1.0, 2.0, 4.0]),
+                offered_requests_per_hour=dice.choice([None, 100.0, 5e4]),
+                engine=dice.choice([None, "vLLM"]),
+                notes=dice.choice(["", "a note that is long enough to be wrapped in its cell " * 3]),
+            )
+            for model in ("Llama-3.1-70B", "Llama-3.1-8B", "Mixtral-8x7B-v0.1", "gpt-oss-20b") * 2
+        ),
+    ]
+    return [
+        replace(dice.choice(kinds), name=f"{dice.choice(names)} {number}", batch=float(dice.choice([2, 8, 64])))
+        for number in range(count)
+    ]
+
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+def looks_of(package):
+    """What each cell format of a workbook looks like, whatever its number."""
+    root = ET.fromstring(package.read(package.linked("styles")))
+    plain = lambda node: ET.tostring(node).decode()  # noqa: E731
+    parts = {kind: list(map(plain, root.find(MAIN + kind) or ())) for kind in ("fonts", "fills", "borders")}
+    codes = {node.get("numFmtId"): node.get("formatCode") for node in root.iter(MAIN + "numFmt")}
+    return [
+        (
+            codes.get(xf.get("numFmtId"), xf.get("numFmtId")),
+            *(parts[f"{part}s"][int(xf.get(f"{part}Id"))] for part in ("font", "fill", "border")),
+            *map(plain, xf),
+        )
+        for xf in root.find(MAIN + "cellXfs")
+    ]
+
+
+def held(path):
+    """Every row and cell of every sheet: its height, what it holds, what it stores, how it looks."""
+    package = open_package(path)
+    looks, found = looks_of(package), {}
+    strings = package.linked("sharedStrings")
+    texts = ["".join(node.itertext()) for node in ET.fromstring(package.read(strings))] if strings else []
+    for sheet in package.sheets:
+        for row in ET.fromstring(package.read(sheet.part)).find(MAIN + "sheetData"):
+            found[sheet.name, row.get("r")] = (row.get("ht"), row.get("customHeight"))
+            for cell in row:
+                kind, value = cell.get("t", "n"), cell.findtext(MAIN + "v")
+                if kind in {"s", "inlineStr"}:
+                    value = texts[int(value)] if kind == "s" else "".join(cell.find(MAIN + "is").itertext())
+                    kind = "text"
+                look = looks[int(cell.get("s", 0))]
+                found[sheet.name, cell.get("r")] = (kind, cell.findtext(MAIN + "f"), value, look)
+    return found
+
+
+def assert_same(one, other):
+    first, second = held(one), held(other)
+    differing = [at for at in first.keys() | second.keys() if not alike(first.get(at), second.get(at))]
+    assert not differing, (len(differing), differing[0], first.get(differing[0]), second.get(differing[0]))
+
+
+def alike(one, other):
+    """Equal, stored numbers to the sixteen digits that files hold."""
+    if one == other or one is None or other is None or len(one) != 4 or len(other) != 4:
+        return one == other
+    return one[:2] == other[:2] and one[3] == other[3] and float(one[2]) == pytest.approx(float(other[2]), rel=1e-15)
+
+
+@pytest.fixture(scope="module")
+def study():
+    return study_of(scenarios(MANY))
+
+
+def patterned(study, functions, path, *, streamed):
+    write.write_workbook(
+        path, result_sheets(study, functions, linked=False, patterned=streamed), functions, active="Results"
+    )
+
+
+@pytest.mark.parametrize("functions", list(Functions))
+def test_sheets_written_by_patterns_are_those_written_cell_by_cell(study, functions, tmp_path):
+    one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
+    described = result_sheets(study, functions, linked=False, patterned=True)
+    assert [sheet.name for sheet in described if sheet.rows] == ["Results", "Estimate", "Memory", "Checks"]
+    patterned(study, functions, one, streamed=True)
+    patterned(study, functions, other, streamed=False)
+    assert_same(one, other)
+
+
+def test_rows_merged_into_a_workbook_are_those_written_cell_by_cell(tmp_path, monkeypatch, validate):
+    source = tmp_path / "plan.xlsx"
+    write_starter(source, scenarios(MANY))
+    one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
+    run(Job(source=source, output=one, pdf=None))
+    monkeypatch.setattr(sheets, "PATTERNED_FROM", 10**9)
+    run(Job(source=source, output=other, pdf=None))
+    assert_same(one, other)
+    assert validate(one) == []
+
+
+def test_a_second_table_in_other_columns_is_not_written_by_the_patterns_of_the_first(tmp_path, monkeypatch):
+    source = tmp_path / "plan.xlsx"
+    book = openpyxl.Workbook()
+    book.active.title = "Scenarios"
+    heads = ["Scenario", "Parameters (billions)", "Precision", "Bandwidth per device (GB/s)", "Devices", "Efficiency"]
+    for shift in ([], [None, None]):
+        book.active.append([*shift, *heads])
+        for number in range(MANY // 2):
+            book.active.append([*shift, f"S{len(shift)} {number}", 70 + number, "FP16", 3350, 1, 0.85])
+    book.save(source)
+    one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
+    run(Job(source=source, output=one, pdf=None))
+    monkeypatch.setattr(sheets, "PATTERNED_FROM", 10**9)
+    run(Job(source=source, output=other, pdf=None))
+    assert_same(one, other)
+    cells = held(one)
+    # Each links to its own column: the parameters of the first table stand in B, those of the second in D.
+    formulas = [formula for (sheet, _), (_, formula, *_) in cells.items() if sheet == "Results" and formula]
+    assert any("Scenarios!B3" in formula for formula in formulas)
+    assert any("Scenarios!D34" in formula for formula in formulas)
+
+
+def test_results_written_beside_the_scenarios_are_patterned_too(study, tmp_path):
+    path = tmp_path / "results.xlsx"
+    write_results(study, path)
+    assert len(open_package(path).sheets) == 9
+    assert openpyxl.load_workbook(path)["Results"].max_row > MANY
+
+
+def test_variants_and_sources_of_a_large_study_are_not_repeated_for_every_row():
+    many = study_of([replace(BASE, name=f"S{number}", batch=float(1 + number % 8)) for number in range(LARGE + 1)])
+    described = {sheet.name: list(sheet.cells) for sheet in result_sheets(many, patterned=True)}
+    said = [cell.value for cell in described["Precision"] if isinstance(cell.value, str) and "left out" in cell.value]
+    assert said == ["The first 200 scenarios; 801 more are left out."]
+    filled = [
+        cell.value for cell in described["Estimate"] if isinstance(cell.value, str) and "filled alike" in cell.value
+    ]
+    assert filled
+    assert sum(int(text.split(" and ")[1].split()[0].replace(",", "")) + 1 for text in filled) == LARGE + 1
+
+
+def test_a_table_read_in_columns_is_the_one_read_row_by_row(tmp_path, monkeypatch):
+    source = tmp_path / "plan.xlsx"
+    write_starter(source, scenarios(340))
+    book = openpyxl.load_workbook(source)
+    sheet = book["Scenarios"]
+    dice = random.Random(3)
+    first = next(row for row in range(1, 20) if sheet.cell(row, 1).value == "Scenario") + 1
+    bad = ["seven", "#N/A", "3,350", -1, True, "=1+1", 0, "85 %", 1e400, None, "12 GB/s"]
+    for _ in range(120):
+        cell = sheet.cell(dice.randrange(first, sheet.max_row), dice.randrange(1, sheet.max_column))
+        cell.value = dice.choice(bad)
+        if cell.value == "#N/A":
+            cell.data_type = "e"
+    book.save(source)
+    in_columns = read_workbook(source).table()
+    monkeypatch.setattr("planner.table._IN_COLUMNS_FROM", 10**9)
+    monkeypatch.setattr(large, "LARGE_FROM", 10**9)
+    by_row = read_workbook(source).table()
+    assert [str(issue) for issue in in_columns.issues] == [str(issue) for issue in by_row.issues]
+    assert sum(issue.severity == "error" for issue in by_row.issues) > 30
+    assert len(by_row.entries) > 200
+    assert [entry.resolution.sources for entry in in_columns.entries] == [e.resolution.sources for e in by_row.entries]
+    for one, other in zip(in_columns.scenarios, by_row.scenarios, strict=True):
+        assert one == other
+    assert in_columns.skipped == by_row.skipped
