@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import re
 
@@ -130,8 +131,9 @@ class Book:
     def __init__(self, place, rows, functions=Functions.EMBEDDED, currency=""):
         source, self.path = place / "typed.xlsx", place / f"{functions}.xlsx"
         self.fields = typed(source, rows)
-        options = Options(today=TODAY, currency=currency)
-        self.study = run(Job(source=source, output=self.path, pdf=None, functions=functions, options=options)).study
+        settings = {"currency": currency} if currency else {}
+        job = Job(source=source, output=self.path, pdf=None, functions=functions, options=Options(today=TODAY))
+        self.study = run(dataclasses.replace(job, settings=settings)).study
         self.columns, self.names = columns_of(cost_parts(self.study)), [case.name for case in self.study.cases]
         self.values = openpyxl.load_workbook(self.path, data_only=True)
         self.formulas = openpyxl.load_workbook(self.path)
