@@ -78,7 +78,7 @@ def sweep_header(name: str, currency: str = "") -> str:
     """The header of a sweep's column with its unit, a currency in place of money where one is named.
 
     >>> sweep_header("cost_per_m_tokens", "USD"), sweep_header("batch")
-    ('Cost of output (USD/M tokens)', 'Batch')
+    ('Cost per M output (USD/M tokens)', 'Batch')
     """
     symbol = unit_of(name).symbol
     if currency and symbol.startswith("money"):
