@@ -113,6 +113,8 @@ def _spots(spots: Sequence[tuple[float, float, Spot]], left: float, right: float
             parts.append(svg.rect(x - 3.6, y - 3.6, 7.2, 7.2, svg.INK, "#FFFFFF"))
         else:
             parts.append(svg.circle(x, y, 4.0, "#FFFFFF", svg.INK))
+    # Words stand above every mark.
+    for x, y, spot in spots:
         if not spot.text:
             continue
         room = svg.text_width(spot.text, 9.5, bold=True)

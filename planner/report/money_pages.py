@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from planner.report.money_heat import CostMap
 
 MOST_PLANS: Final = 2
-_MOST_OUTLOOKS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,5 +186,5 @@ def _sensitivity(study: Study) -> Sensitivity | None:
         "are planner's own. Best and worst case move all of them but what is chosen: batch, prompt and output."
     )
     able = {each.number for each in money.costed(study)}
-    first = [each for each in printed(study, _MOST_OUTLOOKS) if each.number in able]
+    first = [each for each in printed(study, money_tables.most_rows(study)) if each.number in able]
     return Sensitivity(lede, chart, money_plans.swings(study, case), money_plans.outlooks(study, first))
