@@ -21,7 +21,9 @@ from planner.cli_functions import functions
 from planner.cli_load import load
 from planner.issues import PlannerError, Severity
 from planner.settings import Settings, option_of, settings
-from planner.terminal import counted, print_end, print_issues, print_results, progress, study_as_json
+from planner.study_json import study_as_json
+from planner.terminal import counted, print_end, print_issues, print_results, progress
+from planner.terminal_money import print_money
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,6 +196,7 @@ def run(
         click.echo(json.dumps(study_as_json(outcome.study, outcome), indent=2))
     else:
         print_results(outcome.study)
+        print_money(outcome.study)
         print_issues(outcome.study)
         print_end(outcome)
     raise SystemExit(outcome.exit_code(strict=strict))
@@ -277,6 +280,7 @@ def live(what: str, sheet: str) -> None:
     else:
         study, path = (host.check if what == "check" else host.evaluate)(sheet=sheet), None
     print_results(study)
+    print_money(study)
     print_issues(study)
     if path:
         click.echo(f"Wrote {path}")

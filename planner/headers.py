@@ -74,6 +74,24 @@ _UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
 )
 
 
+_PRICED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        f"{what} {hour}": name
+        for name, words in (
+            ("device_cost_h", ("gpu", "device", "accelerator", "card")),
+            ("instance_cost_h", ("instance", "node", "server", "host")),
+        )
+        for what in words
+        for hour in ("hour", "h", "hr")
+    }
+    | {
+        f"{many} {kind} tokens": f"{kind}_cost_m"
+        for many in ("m", "1m", "million", "1 million")
+        for kind in ("input", "output")
+    }
+    | {"kwh": "tariff_cost_kwh"}
+)
+
 _MAY_BE: Final = MappingProxyType(
     {
         "bandwidth": "one device's bandwidth or all devices' together",
@@ -94,6 +112,8 @@ class Headings:
     undecided: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=lambda: MappingProxyType({}))
     # Columns of other tables that look like ours, and are not worth a question.
     others: frozenset[str] = frozenset()
+    # What prices are headed with behind a currency: '$/GPU-hour' has no label but its unit.
+    priced: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def header_of(self, name: str) -> str:
         """The header of a column, unit included."""
@@ -175,7 +195,7 @@ _OTHER_THINGS: Final = frozenset(
         "device name",
     }
 )
-SCENARIOS: Final = Headings(COLUMNS, _UNDECIDED, _OTHER_THINGS)
+SCENARIOS: Final = Headings(COLUMNS, _UNDECIDED, _OTHER_THINGS, _PRICED)
 
 
 @cache
@@ -254,6 +274,8 @@ def _match(text: str, headings: Headings) -> tuple[str | None, str]:
     name = known.get(normalise(bare)) or known.get(normalise(text))
     if name or unit:
         return name, unit
+    if headings.priced and (named := currency_in(text))[0]:
+        return headings.priced.get(normalise(named[1]).removeprefix("per ")), ""
     bare, unit = _unit_behind(bare)
     return (known.get(normalise(bare)), unit) if unit else (None, "")
 
@@ -261,7 +283,7 @@ def _match(text: str, headings: Headings) -> tuple[str | None, str]:
 def _undecided(text: str, headings: Headings) -> tuple[str, tuple[str, ...]] | None:
     """What a header, its unit aside, leaves open: whose figure it is (one device's or all devices'), or which size."""
     bare, _ = split_unit(text)
-    return headings.undecided.get(normalise(_unit_behind(bare)[0]))
+    return headings.undecided.get(normalise(bare)) or headings.undecided.get(normalise(_unit_behind(bare)[0]))
 
 
 def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = True) -> Header:

@@ -307,19 +307,22 @@ class _Row:
             label = COLUMNS[name].label
             if not both:
                 problem = f"{label} is shown in {_one_of(codes)}, but {said}"
-                self.refused.add(name)
-                self.issues.append(self.said(name, Severity.ERROR, "currency", problem, "one currency a row"))
+                self._refuse(name, problem, "one currency a row")
                 continue
             possible, said = both, said or f"{label} in {_one_of(both)}"
         if len(possible) > 1 and possible[0] != DOLLAR:
             # A yen and a yuan share a sign, and differ by a factor of twenty.
             first = next(iter(shown))
             problem = f"{COLUMNS[first].label} is in {' or '.join(possible)}: they share a sign"
-            wanted = f"the currency's code in a column {header_of('currency')}"
-            self.refused.add(first)
-            self.issues.append(self.said(first, Severity.ERROR, "currency", problem, wanted))
+            self._refuse(first, problem, f"the currency's code in a column {header_of('currency')}")
         elif possible:
             self.values["currency"] = possible[0]
+
+    def _refuse(self, name: str, problem: str, wanted: str) -> None:
+        # What the amount is worth is not known, so that nothing more can be said of it.
+        del self.values[name]
+        self.refused.add(name)
+        self.issues.append(self.said(name, Severity.ERROR, "currency", problem, wanted))
 
     def cell_of(self, name: str) -> str:
         head = self.header.cells.get(name)

@@ -1,4 +1,4 @@
-"""A study in the terminal: the progress of a run, a table that fits, issues, and the JSON that scripts read.
+"""A study in the terminal: the progress of a run, a table that fits, and issues.
 
 rich is loaded only where a table or a bar is drawn, so that --help answers at once.
 """
@@ -10,11 +10,10 @@ import itertools
 import os
 import sys
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from planner import __version__
 from planner.issues import Severity
 
 if TYPE_CHECKING:
@@ -166,8 +165,12 @@ def print_end(outcome: Outcome) -> None:
     best, steadier = recommendation.best, recommendation.steadier
     if best:
         tied = f"; equal with {recommendation.ties} more" if recommendation.ties else ""
-        among = "among those at reading pace that fit, where memory is given"
+        targets = any(_has_target(case.result) for case in study.cases)
+        meeting = "that meet their targets and fit" if targets else "at reading pace that fit"
+        among = f"among those {meeting}, where memory is given"
         click.echo(f"Best: {cut(best.scenario.name)} ({recommendation.criterion} {among}{tied}).")
+        if recommendation.by_cost:
+            click.echo(f"      {_cost_of(study, best)}")
         click.echo(f"      {_basis_of(best, by_estimate=recommendation.by_estimate)}")
         if recommendation.mixed:
             click.echo("      The scenarios differ in model or request size, so this compares unlike tasks.")
@@ -175,7 +178,8 @@ def print_end(outcome: Outcome) -> None:
             name = cut(steadier.scenario.name)
             click.echo(f"      Its batch is above 32, where the model overstates; best up to 32: {name}.")
     elif study.cases:
-        click.echo("Best: none of the scenarios fits and keeps reading pace.")
+        targets = any(_has_target(case.result) for case in study.cases)
+        click.echo(f"Best: none of the scenarios fits and {'meets its targets' if targets else 'keeps reading pace'}.")
     skipped = f", {len(study.skipped)} skipped" if study.skipped else ""
     warned = counted(study.count(Severity.WARNING), "warning")
     sheet = f" from sheet {study.source.sheet}" if study.source.sheet else ""
@@ -188,6 +192,28 @@ def print_end(outcome: Outcome) -> None:
         click.echo(f"Wrote {path}")
     if outcome.backup:
         click.echo(f"Kept the workbook as it was in {outcome.backup}")
+
+
+def _has_target(result: Result) -> bool:
+    return result.scenario.target_tokens_per_sec is not None or result.scenario.target_response_s is not None
+
+
+def _cost_of(study: Study, best: Result) -> str:
+    """What the best scenario costs, and how that stands against its API."""
+    from planner.columns import as_percent, rounded  # noqa: PLC0415  --help must not load the model
+    from planner.plan.recommend import AgainstApi, against_api  # noqa: PLC0415
+
+    def said(name: str) -> str:
+        return f"{study.purse.code} {rounded(study.purse.amount(best, name) or 0.0, 2)}".strip()
+
+    busy = as_percent(best.busy_share or 0.0)
+    cost = f"{said('cost_per_m_tokens')} per million output tokens at {busy} utilisation"
+    stands = against_api(best)
+    if stands is AgainstApi.UNKNOWN:
+        return f"{cost}."
+    even = "" if stands is AgainstApi.NEVER else f", break-even from {as_percent(best.break_even_share or 0.0)}"
+    words = {AgainstApi.CHEAPER: "cheaper than", AgainstApi.DEARER: "dearer than", AgainstApi.NEVER: "never below"}
+    return f"{cost}: {words[stands]} the API's {said('api_cost_per_m_output')}{even}."
 
 
 def _basis_of(best: Result, *, by_estimate: bool) -> str:
@@ -218,92 +244,3 @@ def counted(number: int, noun: str) -> str:
     ('1 scenario', '1,200 scenarios')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _issue_as_json(issue: Issue) -> dict[str, Any]:
-    return {
-        "severity": str(issue.severity),
-        "code": issue.code,
-        "where": issue.where,
-        "field": issue.field,
-        "problem": issue.problem,
-        "expected": issue.accepted,
-        "advice": issue.advice,
-    }
-
-
-def _estimate_as_json(result: Result) -> dict[str, Any] | None:
-    """The estimate with its range and where a step's time goes; None where the core stands alone."""
-    from planner.plan.basis import has_estimate, step_parts  # noqa: PLC0415  --help must not load the model
-
-    if not has_estimate(result):
-        return None
-    return {
-        "tokens_per_sec": result.estimated_tokens_per_sec,
-        "low_tokens_per_sec": result.low_tokens_per_sec,
-        "high_tokens_per_sec": result.high_tokens_per_sec,
-        "aggregate_tokens_per_sec": result.estimated_aggregate_tokens_per_sec,
-        "response_time_s": result.estimated_response_time_s,
-        "requests_per_hour": result.estimated_requests_per_hour,
-        "step_ms": {part.name.replace(" ", "_"): part.time_ms for part in step_parts(result)},
-        "utilisation": result.utilisation,
-        "queue_wait_s": result.queue_wait_s,
-        "unstable": None if result.utilisation is None else result.utilisation >= 1,
-    }
-
-
-def _memory_as_json(result: Result) -> dict[str, Any]:
-    from planner.plan.basis import fits  # noqa: PLC0415  --help must not load the model
-
-    return {
-        "fits": fits(result),
-        "weights_gb": result.weights_gb,
-        "kv_cache_gb": result.kv_cache_gb,
-        "overhead_gb": result.scenario.overhead_gb,
-        "needed_gb": result.memory_needed_gb,
-        "usable_gb": result.usable_memory_gb,
-        "streams_that_fit": result.streams_that_fit,
-        "longest_context_tokens": result.longest_context_tokens,
-        "devices_needed": result.devices_needed,
-    }
-
-
-def study_as_json(study: Study, outcome: Outcome) -> dict[str, Any]:
-    """A study and what was written, as JSON holds it."""
-    from planner.plan.scenario import COLUMNS, FIGURES  # noqa: PLC0415  --help must not load the model
-
-    results = [
-        {
-            "name": case.name,
-            "row": case.origin.row,
-            "inputs": {name: getattr(case.result.scenario, name) for name in COLUMNS},
-            "figures": {name: getattr(case.result, name) for name in FIGURES},
-            "estimate": _estimate_as_json(case.result),
-            "memory": _memory_as_json(case.result),
-            "sources": dict(case.result.sources),
-            "not_modelled": list(case.result.not_modelled),
-            "flags": [issue.code for issue in case.result.issues],
-        }
-        for case in study.cases
-    ]
-    best, steadier = study.recommendation.best, study.recommendation.steadier
-    return {
-        "planner": __version__,
-        "source": {"name": study.source.name, "sha256": study.source.sha256, "sheet": study.source.sheet},
-        "results": results,
-        "best": {
-            "name": best.scenario.name,
-            "criterion": study.recommendation.criterion,
-            "by_estimate": study.recommendation.by_estimate,
-        }
-        if best
-        else None,
-        "best_up_to_batch_32": steadier.scenario.name if steadier else None,
-        "compares_unlike_tasks": study.recommendation.mixed,
-        "skipped": [{"name": row.name, "row": row.origin.row} for row in study.skipped],
-        "issues": [_issue_as_json(issue) for issue in study.issues],
-        "written": [str(path) for path in outcome.written],
-        "backup": str(outcome.backup) if outcome.backup else None,
-        "elsewhere": outcome.elsewhere,
-        "no_pdf": outcome.no_pdf,
-    }

@@ -26,6 +26,10 @@ H100 = {"device": "H100 SXM", "engine": "vLLM", **TOKENS}
 DENSE = {"model": "Llama-3.1-70B", "precision": "FP8", "devices": 2.0, "batch": 8.0}
 MIXTURE = {"model": "Mixtral-8x7B-v0.1", "devices": 2.0, "batch": 8.0}
 WINDOWS = {"model": "gpt-oss-20b", "batch": 4.0}
+RENTED = {"device_cost_h": 2.5, "busy_share": 0.5}
+OWNED = {"device_capex_cost": 30_000.0, "device_residual_cost": 3_000.0, "useful_life_years": 4.0, "busy_share": 0.3}
+OWNED |= {"tariff_cost_kwh": 0.2, "device_hosting_cost_month": 90.0, "currency": "EUR"}
+API = {"input_cost_m": 0.5, "output_cost_m": 3.0}
 KINDS = {
     "the core alone": {"params_b": 70.0, "precision": "FP16", "bandwidth_gb_s": 3350.0, "efficiency": 0.85},
     "a typed size": {"weights_gb": 42.5, "device": "RTX 4090", "devices": 2.0},
@@ -72,6 +76,31 @@ KINDS = {
     | {"efficiency": 0.7, "offered_requests_per_hour": 100.0},
     "draft": H100 | DENSE | {"draft_tokens": 4.0, "acceptance": 0.7, "draft_step_ms": 1.0},
     "draft always accepted": H100 | DENSE | {"draft_tokens": 4.0, "acceptance": 1.0},
+    "rented": H100 | DENSE | RENTED,
+    "rented by the instance": H100 | DENSE | {"instance_cost_h": 20.0, "instance_devices": 8.0, "busy_share": 0.5},
+    "rented, with electricity": H100 | DENSE | RENTED | {"tariff_cost_kwh": 0.2, "device_power_w": 700.0},
+    "rented, prefill elsewhere": H100 | DENSE | RENTED | {"prefill_on": "apart"},
+    "rented, with a draft": H100 | DENSE | RENTED | {"draft_tokens": 4.0, "acceptance": 0.7, "draft_step_ms": 1.0},
+    "owned": H100 | DENSE | OWNED,
+    "owned, with staff alone": H100 | DENSE | {"device_capex_cost": 30_000.0, "useful_life_years": 4.0}
+    | {"busy_share": 0.3, "staff_cost_month": 9_000.0},
+    "busy as the load asks": H100 | DENSE | {"device_cost_h": 2.5, "offered_requests_per_hour": 100.0},
+    "a load beyond capacity, priced": H100 | DENSE | {"device_cost_h": 2.5, "offered_requests_per_hour": 1e6},
+    "rented, of the core": {"weights_gb": 16.0, "bandwidth_gb_s": 1000.0, "devices": 1.0, **TOKENS, "efficiency": 0.7}
+    | RENTED | {"prefill_tokens_per_sec": 9000.0},
+    "busy as the core's load": {"weights_gb": 16.0, "bandwidth_gb_s": 1000.0, **TOKENS, "efficiency": 0.7}
+    | {"prefill_tokens_per_sec": 9000.0, "offered_requests_per_hour": 100.0, "device_cost_h": 2.5},
+    "API": H100 | DENSE | API,
+    "API with a cached price": H100 | DENSE | API | {"cached_cost_m": 0.05, "cached_tokens": 500.0},
+    "API with a price of cache writes": H100 | DENSE | API | {"cache_write_cost_m": 0.6, "cache_write_tokens": 300.0},
+    "API with both": H100 | DENSE | RENTED | API | {"cached_cost_m": 0.05, "cached_tokens": 500.0}
+    | {"cache_write_cost_m": 0.6, "cache_write_tokens": 300.0},
+    "a free API": H100 | DENSE | RENTED | {"input_cost_m": 0.0, "output_cost_m": 0.0},
+    "caching and a prefill rate": H100 | DENSE | RENTED | {"prefill_tokens_per_sec": 9000.0, "cached_tokens": 500.0},
+    "caching over split layers": H100 | DENSE | RENTED | {"split": "layers", "cached_tokens": 500.0},
+    "caching without heads": H100 | RENTED | {"params_b": 8.0, "precision": "FP8", "cached_tokens": 500.0} | TOKENS,
+    "an implausible price": H100 | DENSE | RENTED | {"output_cost_m": 0.000_003},
+    "two prices that differ": H100 | DENSE | RENTED | {"instance_cost_h": 30.0, "instance_devices": 8.0},
     "unknown device": {"device": "Nonesuch 9000", "weights_gb": 16.0},
     "unknown device, complete": {"device": "Nonesuch 9000", "weights_gb": 16.0, "bandwidth_gb_s": 1000.0},
     "open model": {"device": "H100 SXM", "model": "llama 70b"},
@@ -237,6 +266,22 @@ SCENARIOS = st.builds(
     acceptance=maybe(floats(0.01, 1)),
     offered_requests_per_hour=maybe(floats(1, 1e5)),
     replicas=maybe(counts(1, 4)),
+    currency=maybe(st.sampled_from(["USD", "EUR", "JPY"])),
+    device_cost_h=maybe(floats(0.001, 40)),
+    instance_cost_h=maybe(floats(1, 100)),
+    instance_devices=maybe(counts(1, 8)),
+    device_capex_cost=maybe(floats(1000, 60_000)),
+    device_residual_cost=maybe(floats(0, 2000)),
+    useful_life_years=maybe(floats(1, 8)),
+    tariff_cost_kwh=maybe(floats(0, 0.5)),
+    staff_cost_month=maybe(floats(0, 1e5)),
+    busy_share=maybe(floats(0.05, 1)),
+    input_cost_m=maybe(floats(0.01, 20)),
+    cached_cost_m=maybe(floats(0.01, 20)),
+    cache_write_cost_m=maybe(floats(0.01, 20)),
+    cache_write_tokens=maybe(counts(0, 50)),
+    output_cost_m=maybe(floats(0.0005, 2000)),
+    requests_month=maybe(floats(1, 1e6)),
 )
 
 

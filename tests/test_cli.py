@@ -37,7 +37,7 @@ def test_run_prints_results_issues_and_paths(run, book):
     assert any("20.34" in line and "162.7" in line for line in lines)
     assert any(line.startswith("warning Scenarios!") for line in lines)
     assert lines[-1] == f"Wrote {book.with_name('scenarios.results.xlsx')}"
-    assert "Best: 8B at FP8 on one H100 SXM, batch 64 (most requests per hour per device" in done.stdout
+    assert "Best: 8B at FP8 on one H100 SXM, batch 64 (lowest cost per million output tokens" in done.stdout
 
 
 def test_run_writes_the_report_too(run, book, tmp_path):

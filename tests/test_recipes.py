@@ -6,6 +6,7 @@ import pytest
 
 from planner.plan import recipes
 from planner.plan.evaluate import compute, evaluate, known_of
+from planner.plan.money_recipes import MONEY
 from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.scenario import FIGURES, Scenario
 from planner.plan.ways import parameters_of
@@ -411,5 +412,5 @@ def test_replicas_share_the_load():
 
 
 def test_no_other_place_makes_these_figures():
-    assert set(recipes.MEMORY) | set(recipes.ESTIMATE) | set(recipes.QUEUE) == set(RECIPES)
+    assert set(recipes.MEMORY) | set(recipes.ESTIMATE) | set(recipes.QUEUE) | set(MONEY) == set(RECIPES)
     assert set(compute(Scenario())) == set(FIGURES)

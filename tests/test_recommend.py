@@ -1,9 +1,12 @@
 import dataclasses
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner.plan.evaluate import evaluate
-from planner.plan.recommend import flagged, recommend
+from planner.plan.purse import Purse, purse_of
+from planner.plan.recommend import AgainstApi, Standing, against_api, flagged, recommend, standing_of
 from planner.plan.scenario import Scenario
 
 BASE = Scenario(
@@ -192,3 +195,100 @@ def test_without_token_counts_the_estimated_aggregate_per_device_decides():
     assert found.figure == "estimated_aggregate_tokens_per_sec"
     assert not found.by_requests
     assert found.value(two) == two.estimated_aggregate_tokens_per_sec / 2
+
+
+# Money: the cheapest that fits and meets its targets.
+
+RENT = {"device_cost_h": 2.5, "busy_share": 0.5, "currency": "USD"}
+
+
+def test_the_cheapest_wins_and_not_the_one_that_serves_most():
+    cheap, fast = named(name="cheap", batch=32, **RENT), named(name="fast", batch=64, **RENT | {"device_cost_h": 9})
+    found = recommend([cheap, fast], purse_of([cheap.scenario]))
+    assert cheap.cost_per_m_tokens < fast.cost_per_m_tokens
+    assert recommend([cheap, fast]).best is not None
+    assert found.best is cheap
+    assert found.by_cost
+    assert found.criterion == "lowest cost per million output tokens"
+    assert found.value(cheap) == cheap.cost_per_m_tokens
+    assert found.by_estimate
+
+
+def test_what_has_no_price_is_not_ranked_beside_what_has_one():
+    priced, free = named(name="priced", **RENT), named(name="free", batch=64)
+    found = recommend([free, priced], purse_of([priced.scenario]))
+    assert found.best is priced
+    assert found.standings == (Standing.LACKING, Standing.RANKED)
+    assert (found.compared, found.set_aside) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "standing"),
+    [
+        ({}, Standing.RANKED),
+        ({"target_tokens_per_sec": 1000}, Standing.SLOW),
+        ({"target_tokens_per_sec": 50, "target_response_s": 60}, Standing.RANKED),
+        ({"target_response_s": 0.5}, Standing.LATE),
+        ({"target_response_s": 60, "output_tokens": None}, Standing.UNTIMED),
+        ({"model": "DeepSeek-V3"}, Standing.NO_FIT),
+    ],
+)
+def test_a_cheaper_one_that_misses_its_targets_is_set_aside(changes, standing):
+    dear, cheap = named(name="dear", **RENT), named(name="cheap", **RENT | {"device_cost_h": 0.1} | changes)
+    found = recommend([dear, cheap], purse_of([dear.scenario]))
+    assert found.standings[1] is standing
+    assert found.best is (cheap if standing is Standing.RANKED else dear)
+
+
+def test_a_target_of_its_own_stands_for_reading_pace():
+    slow = evaluate(dataclasses.replace(BASE, devices=1, device_memory_gb=None, device_bandwidth_gb_s=350))
+    assert standing_of(slow) is Standing.SLOW
+    patient = dataclasses.replace(slow.scenario, target_tokens_per_sec=2.0)
+    assert standing_of(evaluate(patient)) is Standing.RANKED
+
+
+def test_a_cost_on_an_upper_bound_is_no_match_for_one_on_an_estimate():
+    bound = evaluate(dataclasses.replace(BASE, name="bound", **RENT | {"device_cost_h": 0.1}))
+    estimated = named(name="estimated", **RENT)
+    found = recommend([bound, estimated], purse_of([estimated.scenario]))
+    assert bound.cost_per_m_tokens < estimated.cost_per_m_tokens
+    assert found.best is estimated
+    assert found.standings == (Standing.BOUND, Standing.RANKED)
+    assert found.set_aside == 1
+    # Where all rest on bounds, they are compared with each other.
+    dearer = evaluate(dataclasses.replace(BASE, name="dearer", **RENT))
+    alone = recommend([bound, dearer], purse_of([dearer.scenario]))
+    assert alone.best is bound
+    assert not alone.by_estimate
+
+
+@pytest.mark.parametrize(
+    ("changes", "stands"),
+    [
+        ({}, AgainstApi.UNKNOWN),
+        ({"input_cost_m": 1.0, "output_cost_m": 4.0}, AgainstApi.CHEAPER),
+        ({"input_cost_m": 0.5, "output_cost_m": 1.5, "busy_share": 0.05}, AgainstApi.DEARER),
+        ({"input_cost_m": 0.01, "output_cost_m": 0.02}, AgainstApi.NEVER),
+        ({"input_cost_m": 0.0, "output_cost_m": 0.0}, AgainstApi.NEVER),
+    ],
+)
+def test_how_a_cost_stands_against_its_api(changes, stands):
+    assert against_api(named(**RENT | changes)) is stands
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.1, 20), st.sampled_from([1, 8, 32]), st.sampled_from([None, 30, 90, 200])), max_size=6
+    )
+)
+def test_no_qualifying_scenario_is_cheaper_than_the_best(rows):
+    found = [
+        named(batch=batch, target_tokens_per_sec=target, **RENT | {"device_cost_h": cost})
+        for cost, batch, target in rows
+    ]
+    best = recommend(found, Purse("USD", ("USD",))).best
+    able = [r for r in found if r.estimated_tokens_per_sec >= (r.scenario.target_tokens_per_sec or 10)]
+    assert (best is None) == (not able)
+    if best is not None:
+        assert best.cost_per_m_tokens == min(r.cost_per_m_tokens for r in able)

@@ -40,7 +40,7 @@ def test_the_sample_shows_what_it_should(sample):
     flags = {case.name: {issue.code for issue in case.result.issues} for case in study.cases}
     assert "slow" in flags["70B at Q4_K_M on a desktop's DDR5"]
     assert "batch-large" in flags["8B at FP8 on one H100 SXM, batch 64"]
-    assert flags["70B at INT8 on two A100 80GB, ceiling only"] == {"ceiling", "no-prefill"}
+    assert flags["70B at INT8 on two A100 80GB, ceiling only"] == {"ceiling", "cost-bound", "no-prefill"}
 
 
 def test_the_starter_has_headers_notes_drop_downs_an_example_a_legend_and_an_explanation(tmp_path):

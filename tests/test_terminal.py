@@ -13,7 +13,8 @@ import pytest
 from planner.job import Outcome
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, study_of
-from planner.terminal import cut, print_end, print_issues, print_results, study_as_json
+from planner.study_json import study_as_json
+from planner.terminal import cut, print_end, print_issues, print_results
 
 
 def test_a_name_is_cut_and_turns_no_line_round():

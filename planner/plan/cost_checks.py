@@ -8,6 +8,7 @@ from planner.columns import as_percent, rounded
 from planner.issues import Issue, Severity
 from planner.plan.basis import fits, has_estimate, planning_rate, response_of
 from planner.plan.purse import is_priced
+from planner.plan.recommend import AgainstApi, against_api
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import header_of
 
@@ -31,6 +32,7 @@ COST_FLAGS: Final = {
     "cost-bound": "cost rests on an upper bound",
     "prefill-cost": "prefill is a part of the cost",
     "load-differs": "utilisation differs from the load's",
+    "requests-differ": "requests per month differ from the load's",
     "misses-target": "misses its target",
     "currency": "currency of the prices",
 }
@@ -88,28 +90,25 @@ def _no_power(result: Result) -> Issue | None:
 
 
 def _against_api(result: Result) -> Issue | None:
-    share, busy, api, own = (
-        result.break_even_share,
-        result.busy_share,
-        result.api_cost_per_m_output,
-        result.cost_per_m_tokens,
-    )
-    if share is None or busy is None or api is None or own is None or fits(result) is False:
+    stands, share = against_api(result), result.break_even_share
+    if stands in {AgainstApi.UNKNOWN, AgainstApi.CHEAPER} or fits(result) is False:
         return None
-    if share > 1:
+    if stands is AgainstApi.NEVER:
+        why = "The API is free" if share is None else f"Break-even takes {as_percent(share)} of the capacity"
         return _warning(
             "api-always",
             "output_cost_m",
-            f"Break-even takes {as_percent(share)} of the capacity: the API is cheaper at any utilisation",
+            f"{why}: the API is cheaper at any utilisation",
             "Use the API, cheaper hardware, a larger batch or a lower precision",
         )
-    if share <= busy:
-        return None
+    own, api, busy = (
+        getattr(result, name) or 0.0 for name in ("cost_per_m_tokens", "api_cost_per_m_output", "busy_share")
+    )
     return _note(
         "api-cheaper",
         "busy_share",
         f"At {as_percent(busy)} utilisation a million output tokens cost {rounded(own, 2)}, by the API "
-        f"{rounded(api, 2)}; from {as_percent(share)} on it is the other way round",
+        f"{rounded(api, 2)}; from {as_percent(share or 0.0)} on it is the other way round",
         "Raise the utilisation, or use the API",
     )
 
@@ -170,6 +169,23 @@ def _load_differs(result: Result) -> Issue | None:
     )
 
 
+def _requests_differ(result: Result) -> Issue | None:
+    scenario = result.scenario
+    typed, load, hours = scenario.requests_month, scenario.offered_requests_per_hour, scenario.hours_per_month
+    if typed is None or load is None or hours is None:
+        return None
+    # A load of the busiest hour beside a month's requests is what the peak to average says already.
+    factors = {1.0, scenario.peak_to_average or 1.0}
+    if any(abs(typed * factor - load * hours) <= _SAME_SHARE * load * hours for factor in factors):
+        return None
+    return _note(
+        "requests-differ",
+        "requests_month",
+        f"Requests per month are {typed:,.0f}, the offered load makes {load * hours:,.0f} in {hours:g} hours",
+        "The plan of twelve months takes the first, utilisation and wait take the second",
+    )
+
+
 def _target(result: Result) -> Issue | None:
     missed = missed_targets(result)
     if not missed:
@@ -219,7 +235,7 @@ COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
 
 def cost_issues(result: Result) -> tuple[Issue, ...]:
     """Every warning and note that a result's money and targets call for."""
-    found: tuple[Issue | None, ...] = (_target(result),)
+    found: tuple[Issue | None, ...] = (_target(result), _requests_differ(result))
     if is_priced(result.scenario):
         found += tuple(rule(result) for rule in COST_RULES)
     return tuple(issue for issue in found if issue)

@@ -272,11 +272,14 @@ class MoneyInputs(EstimateInputs):
         ),
     ] = None
     price_source: Annotated[
-        str, Column("Price source", Text(), "Where the row's prices are from.", ("source of prices", "quote"))
+        str,
+        Column("Price source", Text(), "Where the row's prices are from.", ("source of prices", "quote"), common=True),
     ] = ""
     price_day: Annotated[
         str | None,
-        Column("Prices of", DAY, "The day of the row's prices.", ("price date", "prices as of", "quote date")),
+        Column(
+            "Prices of", DAY, "The day of the row's prices.", ("price date", "prices as of", "quote date"), common=True
+        ),
     ] = None
     requests_month: Annotated[
         float | None,
@@ -286,6 +289,7 @@ class MoneyInputs(EstimateInputs):
             "Requests of the first month, for the plan of twelve. Blank: the offered load, all hours of the month.",
             ("monthly requests", "requests a month", "demand per month", "monthly demand"),
             decimals=0,
+            common=True,
         ),
     ] = None
     growth_share_month: Annotated[

@@ -93,7 +93,7 @@ MONEY: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
         "rent_cost_h": (_way(cost.rented_cost_h, _FLEET),),
         "capex_cost": (_way(cost.capex_cost, _FLEET),),
         "residual_cost": (
-            Way(
+            _way(
                 cost.capex_cost,
                 {**_FLEET, "device_capex_cost": "device_residual_cost"},
                 lambda k: is_there(k, "device_capex_cost"),

@@ -67,7 +67,7 @@ def price_issues(scenario: Scenario) -> Iterator[Issue]:
     for name, bounds in BOUNDS.items():
         value = getattr(scenario, name)
         if value is not None and is_implausible(value, bounds, magnitude(scenario.currency or "")):
-            yield _implausible(name, value, bounds, magnitude(scenario.currency or ""))
+            yield _implausible(name, value, bounds, scenario.currency or "")
     yield from _of_instances(scenario)
     rented = scenario.device_cost_h is not None or scenario.instance_cost_h is not None
     if rented and scenario.device_capex_cost is not None:
@@ -99,9 +99,12 @@ def is_implausible(value: float, bounds: Bounds, scale: float) -> bool:
     return value != 0 and not bounds.low * scale <= value <= bounds.high * scale
 
 
-def _implausible(name: str, value: float, bounds: Bounds, scale: float) -> Issue:
+def _implausible(name: str, value: float, bounds: Bounds, currency: str) -> Issue:
+    scale = magnitude(currency)
     low, high = bounds.low * scale, bounds.high * scale
     unit = unit_of(name).symbol
+    if currency:
+        unit = unit.replace("money", currency)
     readings = [f"{value * factor:,.6g} {means}" for factor, means in bounds.slips if low <= value * factor <= high]
     may = f": {' or '.join(readings[:2])}" if readings else ""
     side = "below" if value < low else "above"

@@ -191,11 +191,12 @@ def standing_of(result: Result) -> Standing:
 def against_api(result: Result) -> AgainstApi:
     """How a scenario's cost of a million output tokens stands against what its API charges for them."""
     own, api, share = result.cost_per_m_tokens, result.api_cost_per_m_output, result.break_even_share
-    if own is None or api is None or share is None:
+    if own is None or api is None:
         return AgainstApi.UNKNOWN
     if own <= api:
         return AgainstApi.CHEAPER
-    return AgainstApi.NEVER if share > 1 else AgainstApi.DEARER
+    # A free API has no break-even.
+    return AgainstApi.NEVER if share is None or share > 1 else AgainstApi.DEARER
 
 
 def _aside(able: Sequence[Result], figure: str, purse: Purse, *, by_estimate: bool) -> dict[int, Standing]:

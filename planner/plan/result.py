@@ -180,7 +180,7 @@ class Figures(CoreFigures):
         float | None, Column("Step with a draft", POSITIVE, "Step time + draft tokens x draft step.")
     ] = None
     utilisation: Annotated[
-        float | None, Column("Utilisation", POSITIVE, "Offered load / capacity; unstable from 1 on.", decimals=3)
+        float | None, Column("Load over capacity", POSITIVE, "Offered load / capacity; unstable from 1 on.", decimals=3)
     ] = None
     queue_wait_s: Annotated[
         float | None, Column("Wait", POSITIVE, "Mean wait for a free stream, Allen-Cunneen approximation.")

@@ -32,6 +32,15 @@ _MADE: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 _HBM: Final[dict[str, Any]] = {"device_bandwidth_gb_s": 3350.0, "device_memory_gb": 80.0}
 _CHAT: Final[dict[str, Any]] = {"prompt_tokens": 2000.0, "output_tokens": 500.0, "prefill_tokens_per_sec": 9000.0}
+_RENTED: Final[dict[str, Any]] = {
+    "currency": "USD",
+    "busy_share": 0.5,
+    "price_source": "Illustrative; type your own quotes",
+    "price_day": "2026-11-02",
+}
+_H100: Final = _RENTED | {"device_cost_h": 2.5}
+_API_70B: Final[dict[str, Any]] = {"input_cost_m": 0.9, "output_cost_m": 0.9}
+_API_8B: Final[dict[str, Any]] = {"input_cost_m": 0.2, "output_cost_m": 0.2}
 _WORKED: Final[dict[str, Any]] = {
     "model": "70B dense",
     "params_b": 70.0,
@@ -53,21 +62,21 @@ SAMPLE: Final = (
         name="Worked example, 70B at FP16",
         precision="FP16",
         bandwidth_gb_s=3350.0,
-        **_WORKED | _CHAT,
+        **_WORKED | _CHAT | _H100 | _API_70B,
         notes="3,350 GB/s over both devices together: 20.34 tok/s",
     ),
     Scenario(
         name="Worked example at INT8",
         precision="INT8",
         bandwidth_gb_s=3350.0,
-        **_WORKED | _CHAT,
+        **_WORKED | _CHAT | _H100 | _API_70B,
         notes="Half the bytes, twice the rate",
     ),
     Scenario(
         name="Worked example at INT4",
         precision="INT4",
         bandwidth_gb_s=3350.0,
-        **_WORKED | _CHAT,
+        **_WORKED | _CHAT | _H100 | _API_70B,
         notes="A quarter of the bytes, four times the rate",
     ),
     Scenario(
@@ -75,6 +84,8 @@ SAMPLE: Final = (
         precision="FP16",
         **_WORKED
         | _CHAT
+        | _H100
+        | _API_70B
         | {"device_memory_gb": None, "model": "Llama-3.1-70B", "device": "H100 SXM", "engine": "vLLM"},
         notes="3,350 GB/s for each of two devices: twice the worked example",
     ),
@@ -95,6 +106,7 @@ SAMPLE: Final = (
         output_tokens=500.0,
         prefill_tokens_per_sec=5000.0,
         measured_tokens_per_sec=128.0,
+        **_RENTED | _API_8B | {"device_cost_h": 0.4},
         notes="A file of known size wins over parameters x bits",
     ),
     Scenario(
@@ -122,7 +134,7 @@ SAMPLE: Final = (
         offered_requests_per_hour=30000.0,
         params_b=8.03,
         precision="FP8",
-        **_HBM,
+        **_HBM | _H100 | _API_8B | {"busy_share": None},
         devices=1.0,
         efficiency=0.65,
         batch=64.0,
@@ -140,6 +152,7 @@ SAMPLE: Final = (
         device_bandwidth_gb_s=2039.0,
         devices=2.0,
         device_memory_gb=80.0,
+        **_RENTED | {"device_cost_h": 1.5},
         notes="No efficiency and no prefill rate: decode ceilings alone",
     ),
     Scenario(
@@ -150,6 +163,8 @@ SAMPLE: Final = (
         batch=8.0,
         prompt_tokens=2000.0,
         output_tokens=500.0,
+        requests_month=400_000.0,
+        **_H100 | {"input_cost_m": 0.25, "output_cost_m": 0.69},
         notes="A mixture of experts: the catalogue fills size, bandwidth and memory; plan on the estimate",
     ),
 )
