@@ -271,7 +271,7 @@ def test_no_headline_of_money_is_left_unchecked(printed):
     pages = found.money
     charts = [pages.cost.utilisation, pages.cost.volume, pages.cost.idle, pages.cost.by_line, *pages.cost.maps]
     charts += [chart for plan in pages.demand.plans for chart in (plan.devices, plan.cost)]
-    titles = [found.verdict.title, found.cost_figure.title, pages.sensitivity.tornado.figure.title]
+    titles = [found.verdict.title, found.money.bars.figure.title, pages.sensitivity.tornado.figure.title]
     titles += [chart.figure.title for chart in charts]
     assert len(charts) == 9
     assert set(titles) <= set(expected(rows))
@@ -320,6 +320,14 @@ def test_an_api_that_always_wins():
     assert column(found.money.cost.glance, "Break-even at") == ["never (480%)"]
 
 
+def test_a_free_api():
+    found = report(scenario(input_cost_m=0, cached_cost_m=0, output_cost_m=0))
+    assert found.verdict.title.startswith("Use the API at $0.00 per million output tokens")
+    assert "charges $0.00 a month: $4,672 less, since it is free." in found.verdict.body[1]
+    assert tiles_of(found)["Break-even utilisation"] == "never"
+    assert found.money.cost.volume is None
+
+
 def test_an_api_that_is_cheaper_at_this_utilisation():
     found = report(scenario(busy_share=0.03))
     assert found.verdict.kind == "bad"
@@ -333,20 +341,19 @@ def test_hardware_that_is_too_small():
     assert (found.verdict.kind, found.verdict.title) == ("bad", "No scenario fits its hardware")
     assert "The API charges $6.40 per million output tokens at this mix of tokens." in found.verdict.body
     assert found.tiles == ()
-    assert found.cost_figure.title == "No scenario that has a cost fits its hardware"
-    assert all(bar.hatched and bar.text.endswith("does not fit") for bar in found.cost_bars)
+    assert found.money.bars.figure.title == "No scenario that has a cost fits its hardware"
+    assert all(bar.hatched and bar.text.endswith("does not fit") for bar in found.money.bars.bars)
 
 
 def test_targets_that_none_meets():
     found = report(scenario(target_tokens_per_sec=500), scenario(target_response_s=0.5))
     assert found.verdict.title == "No scenario both fits and meets its targets"
-    assert "one slower than their targets and one that answer later than their targets" in found.verdict.body[1]
+    assert "one slower than their targets and one too late for their targets" in found.verdict.body[1]
 
 
 def test_an_unpriced_report_says_nothing_of_money():
     found = report(Scenario(name="plain", **CHAT), Scenario(name="other", **(CHAT | {"batch": 8})))
     assert found.money is None
-    assert found.cost_bars == found.prices.rows == found.worked_money == ()
     assert not {"cost", "demand", "sensitivity"} & set(found.sections)
     html = to_html(found).partition("<body>")[2]
     assert not re.search(r"\b(?:USD|price|API|break-even|allocated)\b", html, re.IGNORECASE)
@@ -369,7 +376,7 @@ def test_hardware_with_a_price_but_no_utilisation():
     assert found.sections["cost"].lede == (
         "The hardware has a price, but no utilisation is given, so that no token has a cost."
     )
-    assert found.cost_bars == ()
+    assert found.money.bars is None
     assert column(found.money.cost.glance, "Cost USD per month") == ["4,672"]
 
 
@@ -378,6 +385,21 @@ def test_a_demand_that_the_api_serves_for_less_is_said():
     # 500 tokens at 6.4 per million are 0.0032 a request: 32 a month; two devices for 730 h at 3.2 are 4,672.
     assert "it costs $56,064, the API $384: running it costs more by $55,680." in found.verdict.body[3]
     assert found.verdict.decision.startswith("Choose between S01 at $4,672 a month")
+
+
+def test_a_cost_that_rests_on_an_estimate_says_so():
+    row = scenario(params_b=None, model="Llama-3.1-70B", device="H100 SXM", device_bandwidth_gb_s=None)
+    row = dataclasses.replace(row, device_memory_gb=None, efficiency=None, prefill_tokens_per_sec=None)
+    study = study_of([row, scenario("upper bound")])
+    found = report_of(study, About(MADE))
+    rate = study.cases[0].result.estimated_aggregate_tokens_per_sec
+    cost = 6.4 * 1e6 / (rate * 3600 * 0.45)
+    assert found.verdict.title.startswith(f"S01 costs ${cost:.2f} per million output tokens")
+    assert found.tiles[0].basis.startswith("estimate, allocated at 45%")
+    assert "set aside: one whose cost rests on an upper bound of speed" in found.verdict.body[2]
+    assert found.money.bars.bars[1].text == "$3.03, upper bound of speed"
+    assert column(found.money.cost.per_unit, "Basis") == ["estimate", "upper bound of speed"]
+    assert [found.what for found in found.money.cost.maps] == ["Scenario", "Batch"]
 
 
 # Currencies
@@ -392,7 +414,7 @@ def test_currencies_are_compared_only_by_a_rate():
     # 4.8 x 1e6 / (81.357143 x 16 x 3600 x 0.45) x 1.08 = 2.458273; API 6.4 x 1.08 = 6.912
     assert found.verdict.title == "S02 costs least: $2.46 per million output tokens, $4.45 below the API"
     assert "converted at 1.08" in found.verdict.body[0]
-    assert len(found.cost_bars) == 2
+    assert len(found.money.bars.bars) == 2
     assert texts_of(found.money.cost.rates) == [
         ["EUR", "1 EUR = 1.08 USD", "2026-11-27", "S02"],
         ["JPY", "none, so not compared", "", "S03"],
@@ -401,7 +423,7 @@ def test_currencies_are_compared_only_by_a_rate():
     assert column(table, "In") == ["USD", "USD", "JPY"]
     assert column(table, "own currency per M output tokens Cost") == ["3.03", "2.46", "455.24"]
     assert any(alert.head == "Not compared:" and alert.text.startswith("S03") for alert in found.alerts)
-    units = {row.cells[1].text: row.cells[3].text for row in found.prices.rows if row.cells[2].text == "480"}
+    units = {row.cells[1].text: row.cells[3].text for row in found.money.prices.rows if row.cells[2].text == "480"}
     assert units == {"Price per device-hour": "JPY/h", "API output price": "JPY/M tokens"}
 
 
@@ -410,7 +432,7 @@ def test_the_settings_name_the_currency_of_comparison():
     study = dataclasses.replace(study_of([euro]), settings=Settings(currency="USD"))
     found = report_of(study, About(MADE))
     assert found.verdict.title.startswith("S01 costs $3.79 per million output tokens")
-    assert "Elsewhere its amounts are converted at 1.25 USD for 1 EUR." in found.worked_money_lede
+    assert "Elsewhere its amounts are converted at 1.25 USD for 1 EUR." in found.money.worked_lede
 
 
 def test_without_a_currency_amounts_stand_alone():
@@ -498,7 +520,7 @@ def test_a_plan_counts_from_the_day_of_the_report():
 
 def test_every_price_has_its_source_day_and_confidence():
     found = report(scenario("quoted"), scenario("unsourced", device_cost_h=2.9, price_source="", price_day=None))
-    rows = {(row[1], row[2]): row[3:] for row in texts_of(found.prices)}
+    rows = {(row[1], row[2]): row[3:] for row in texts_of(found.money.prices)}
     assert rows["Price per device-hour", "3.2"] == [
         "USD/h", "S01", "quote Q-1182", "2026-11-01", "high, typed",
     ]  # fmt: skip
@@ -512,13 +534,13 @@ def test_every_price_has_its_source_day_and_confidence():
 def test_prices_stand_in_one_register_alone():
     found = report(scenario(growth_share_month=0.02, requests_month=1000))
     general = {row[1] for row in texts_of(found.register)}
-    assert not general & {row[1] for row in texts_of(found.prices)}
+    assert not general & {row[1] for row in texts_of(found.money.prices)}
     assert "money" not in "".join(row[3] for row in texts_of(found.register))
 
 
 def test_the_worked_costs_can_be_recomputed():
     found = report(scenario(**OWNED, requests_month=1_000_000))
-    lines = {line.figure: line.line for line in found.worked_money}
+    lines = {line.figure: line.line for line in found.money.worked}
     assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 8,760) = 2.168950 USD/h, shown as 2.17".replace(
         "950", "95"
     )
@@ -543,9 +565,9 @@ def test_the_worked_costs_can_be_recomputed():
 def test_forty_scenarios_keep_charts_short_and_tables_whole():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 10, batch=8 + n) for n in range(40)]
     found = report(*rows)
-    assert len(found.cost_bars) == 10
-    assert [bar.value for bar in found.cost_bars] == sorted(bar.value for bar in found.cost_bars)
-    assert "the 10 best of 40, cheapest first" in found.cost_figure.subtitle
+    assert len(found.money.bars.bars) == 10
+    assert [bar.value for bar in found.money.bars.bars] == sorted(bar.value for bar in found.money.bars.bars)
+    assert "the 10 best of 40, cheapest first" in found.money.bars.figure.subtitle
     assert len(found.money.cost.idle.rows) == 12
     assert len(found.money.cost.maps[0].rows) == 10
     assert len(found.money.cost.glance.rows) == len(found.money.cost.lines.rows) == 40

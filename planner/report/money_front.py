@@ -86,12 +86,14 @@ def _cost(best: Case, till: Till) -> str:
 def _api(result: Result, till: Till) -> str:
     """How the scenario stands against the API; nothing where that is not known."""
     share, saving = result.break_even_share, result.saving_cost_month
-    if share is None or saving is None:
+    if saving is None:
         return ""
     name = f"the API ({cut(result.scenario.api, 32)})" if result.scenario.api else "the API"
     bill = till.sum(result.api_cost_month)
     said = f"For the same output with its prompts {name} charges {bill} a month: "
-    less, at = till.sum(-saving), money.percent(share)
+    less, at = till.sum(-saving), "" if share is None else money.percent(share)
+    if share is None:
+        return f"{said}{less} less, since it is free."
     if share > 1:
         return f"{said}{less} less. Break-even takes {at} of what the hardware can serve, so never."
     if saving < 0:
@@ -213,7 +215,9 @@ def tiles(study: Study) -> tuple[Tile, ...]:
         found.append(Tile("Saving a month against the API", till.short(saving), "", bills))
     else:
         found.append(Tile("Dearer a month than the API", till.short(-saving), "", bills))
-    if share is not None:
+    if share is None and against_api(result) is AgainstApi.NEVER:
+        found.append(Tile("Break-even utilisation", "never", "", "the API is free"))
+    elif share is not None:
         at = money.percent(share)
         never, plan = f"it would take {at} of the capacity", f"the plan assumes {busy}"
         found.append(Tile("Break-even utilisation", "never" if share > 1 else at, "", never if share > 1 else plan))
