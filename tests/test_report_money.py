@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import io
+import logging
 import re
 
 import openpyxl
@@ -105,21 +106,45 @@ def write_workbook(path, rows):
     book.save(path)
 
 
+class Kept(logging.Handler):
+    """Keeps what WeasyPrint says."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.said = []
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+
+
+def reported(folder, rows, **settings):
+    """A workbook's report: the PDF, and the workbook within it; WeasyPrint has nothing to say against the pages."""
+    source, pdf = folder / "plan.xlsx", folder / "plan.pdf"
+    write_workbook(source, rows)
+    kept, logger = Kept(), logging.getLogger("weasyprint")
+    logger.addHandler(kept)
+    try:
+        outcome = run(Job(source=source, output=folder / "plan.results.xlsx", pdf=pdf, made=MADE, settings=settings))
+    finally:
+        logger.removeHandler(kept)
+    assert (outcome.no_pdf, kept.said) == ("", [])
+    read = pypdf.PdfReader(pdf)
+    ((_, (data, *_)),) = read.attachments.items()
+    return read, openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+
+
+def typed(book):
+    """The scenarios as a workbook holds them."""
+    heads, *rows = book["Scenarios"].iter_rows(values_only=True)
+    names = {header_of(name): name for name in Scenario.__dataclass_fields__}
+    return [{names[head]: value for head, value in zip(heads, row, strict=True)} for row in rows]
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """The words of a report's pages, and the scenarios as the workbook within the PDF holds them."""
-    folder = tmp_path_factory.mktemp("money")
-    source, pdf = folder / "plan.xlsx", folder / "plan.pdf"
-    write_workbook(source, SEVEN)
-    outcome = run(Job(source=source, output=folder / "plan.results.xlsx", pdf=pdf, made=MADE))
-    assert outcome.no_pdf == ""
-    read = pypdf.PdfReader(pdf)
-    ((_, (data, *_)),) = read.attachments.items()
-    sheet = openpyxl.load_workbook(io.BytesIO(data), data_only=True)["Scenarios"]
-    heads, *rows = sheet.iter_rows(values_only=True)
-    names = {header_of(name): name for name in Scenario.__dataclass_fields__}
-    found = [{names[head]: value for head, value in zip(heads, row, strict=True)} for row in rows]
-    return bare(" ".join(page.extract_text() for page in read.pages)), found
+    read, book = reported(tmp_path_factory.mktemp("money"), SEVEN)
+    return bare(" ".join(page.extract_text() for page in read.pages)), typed(book)
 
 
 def bare(text):
@@ -278,6 +303,50 @@ def test_no_headline_of_money_is_left_unchecked(printed):
     said = [f"{tile.label} {tile.number} {tile.unit}".strip() for tile in found.tiles]
     assert len(said) == 4
     assert all(any(headline.startswith(text) for headline in expected(rows)) for text in said)
+
+
+NAMES = ("社内チャット 70B を二台の H100 で運用する", "خدمة الدردشة على جهازين", "x" * 300, "<b>&amp;</b>")
+ESTIMATED = {
+    **dict.fromkeys(("params_b", "device_bandwidth_gb_s", "device_memory_gb", "efficiency", "prefill_tokens_per_sec")),
+    "model": "Llama-3.1-70B",
+    "device": "H100 SXM",
+}
+
+
+def test_headlines_on_estimates_follow_from_the_attached_workbook(tmp_path):
+    rows = [
+        {"name": NAMES[0], **ESTIMATED, "api": NAMES[1]},
+        {"name": NAMES[1], **ESTIMATED, "currency": "EUR", "device_cost_h": 2.4, "exchange_rate": 1.1}
+        | {"exchange_day": "2026-11-27", "api": NAMES[0]},
+        {"name": NAMES[2], **ESTIMATED, "currency": "JPY", "device_cost_h": 480, "input_cost_m": 120}
+        | {"output_cost_m": 480, "cached_cost_m": 30, "api": NAMES[2]},
+    ]
+    read, book = reported(tmp_path, rows, paper="Letter")
+    assert {tuple(map(round, page.mediabox[2:])) for page in read.pages} == {(612, 792)}
+    heads, *values = list(book["Estimate"].iter_rows(min_row=4, max_row=6, values_only=True))
+    per_stream = heads.index("Estimate (tok/s)")
+    rate = [row[per_stream] * CHAT["batch"] for row in values]
+    one, two, _ = typed(book)
+    # Two devices an hour over what they generate in it; the second in dollars by its rate.
+    costs = [
+        row["device_cost_h"] * 2 * 1e6 / (each * 3600 * row["busy_share"]) * (row["exchange_rate"] or 1)
+        for row, each in zip((one, two), rate, strict=False)
+    ]
+    api = (2000 * two["input_cost_m"] + 500 * two["output_cost_m"]) / 500 * two["exchange_rate"]
+    assert costs[1] < costs[0]
+    words = bare(" ".join(page.extract_text() for page in read.pages))
+    share = costs[1] * two["busy_share"] / api
+    for headline in (
+        f"S02 costs least: ${costs[1]:.2f} per million output tokens, ${api - costs[1]:.2f} below the API",
+        f"costs ${2.4 * 2 * 730 * 1.1:,.0f} a month",
+        "estimate; USD, converted at 1.1",
+        "Both scenarios that fit cost less than the API",
+        f"S02 beats the API from {share:.0%} utilisation on",
+        "1 EUR = 1.1 USD",
+        "none, so not compared",
+        "Not compared: S03",
+    ):
+        assert bare(headline) in words, headline
 
 
 # The answer
@@ -588,9 +657,6 @@ def test_more_than_300_scenarios_are_summed_up():
     assert summary["Lowest cost"] == "0.95"
     assert summary["Highest cost"] == "3.97"
     assert summary["Cheaper than their API"] == "320"
-
-
-NAMES = ("社内チャット 70B を二台の H100 で運用する", "خدمة الدردشة على جهازين", "x" * 300, "<b>&amp;</b>")
 
 
 def test_names_of_any_script_and_length_stand_in_the_pages_of_money():
