@@ -5,6 +5,7 @@ import datetime as dt
 import io
 import logging
 import re
+from xml.etree import ElementTree as ET
 
 import openpyxl
 import pypdf
@@ -13,7 +14,7 @@ import pytest
 from planner.job import Job, run
 from planner.plan.scenario import Scenario, header_of
 from planner.plan.study import Options, study_of
-from planner.report import money
+from planner.report import money, render
 from planner.report.model import About, report_of
 from planner.report.money import Till
 from planner.report.numbers import written_as
@@ -626,6 +627,49 @@ def test_the_worked_costs_can_be_recomputed():
             assert eval(text) == pytest.approx(value, rel=3e-7)
             checked += 1
     assert checked >= 20
+
+
+# Charts
+
+EXTREMES = {
+    "usual": {},
+    "an API a thousand times dearer": {"output_cost_m": 900.0, "input_cost_m": 900.0},
+    "an API a thousand times cheaper": {"output_cost_m": 0.002, "input_cost_m": 0.001, "cached_cost_m": None},
+    "a full load": {"busy_share": 1.0},
+    "hardly any load": {"busy_share": 0.001},
+    "no API": {"output_cost_m": None, "input_cost_m": None, "cached_cost_m": None},
+    "a falling demand": {"requests_month": 5e7, "growth_share_month": -0.5, "lead_time_weeks": 4},
+    "a growing demand": {"requests_month": 10, "growth_share_month": 1, "one_off_cost": 1e9},
+    "yen": {"currency": "JPY", "device_cost_h": 480, "input_cost_m": 120, "output_cost_m": 480, "cached_cost_m": None},
+}
+
+
+@pytest.mark.parametrize("changes", EXTREMES.values(), ids=EXTREMES)
+def test_charts_keep_to_their_frames_and_say_what_they_show(changes):
+    found = report(scenario(**changes), scenario("other", **{"device_cost_h": 2.9, **changes}), scenario(**OWNED))
+    drawn = {name: chart for name, chart in render._money_charts(found).items() if chart}
+    assert {"cost_bars", "utilisation", "idle", "by_line", "tornado"} <= set(drawn)
+    for name, chart in drawn.items():
+        svg = ET.fromstring(chart[chart.index("<svg") : chart.index("</svg>") + 6])
+        _, _, width, height = map(float, svg.attrib["viewBox"].split())
+        assert svg[0].tag.endswith("title"), name
+        assert len(svg[0].text) > 20, name
+        for part in svg.iter():
+            across = [float(part.attrib[key]) for key in ("x", "x1", "x2", "cx") if key in part.attrib]
+            down = [float(part.attrib[key]) for key in ("y", "y1", "y2", "cy") if key in part.attrib]
+            assert all(-1 <= value <= width + 1 for value in across), (name, part.attrib)
+            assert all(-1 <= value <= height + 1 for value in down), (name, part.attrib)
+
+
+def test_bars_with_apis_of_their_own_are_each_held_against_theirs():
+    found = report(scenario("one"), scenario("two", output_cost_m=0.2, input_cost_m=0.2, cached_cost_m=0.1))
+    assert found.money.bars.mark is None
+    # (2000 x 0.2 + 500 x 0.2) / 500 = 1.0
+    assert [bar.mark for bar in found.money.bars.bars] == pytest.approx([6.4, 1.0])
+    assert [bar.hatched for bar in found.money.bars.bars] == [False, True]
+    assert found.money.bars.bars[1].text == "$3.03, API $1.00"
+    same = report(scenario("one"), scenario("two"))
+    assert (same.money.bars.mark, same.money.bars.mark_text) == (pytest.approx(6.4), "API $6.40")
 
 
 # Size

@@ -10,7 +10,7 @@ from planner.plan.recommend import AgainstApi, Standing, against_api
 from planner.report import money
 from planner.report.alerts import Alert
 from planner.report.front import Tile, Verdict, aside_words, caution, ends_of, meets_words, named
-from planner.report.numbers import as_percent, plain
+from planner.report.numbers import as_percent, date, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import count, cut, in_words, labels, listed, say, sentence, with_unit
 from planner.report.shapes import Bar, Figure
@@ -184,7 +184,10 @@ def _decision(study: Study, best: Case, till: Till) -> str:
             f"Choose between {best.label} at {monthly} a month, which pays at {busy} utilisation, and the API, "
             "which is cheaper for the demand of the next twelve months."
         )
-    orders = f"; order {count(int(plan.orders[0].devices), 'further device')} first" if plan and plan.orders else ""
+    orders = ""
+    if plan is not None and plan.orders:
+        first = plan.orders[0]
+        orders = f"; order {count(int(first.devices), 'further device')} by {date(first.order)}"
     once = result.scenario.one_off_cost
     also = f" and {till.sum(once)} once" if once else ""
     return f"Approve {best.label} at {monthly} a month{also}{orders}."
@@ -250,7 +253,7 @@ def alerts(study: Study) -> list[Alert]:
     widest = next((swing for swing in money.swings(study, best) if swing.name != "Utilisation"), None)
     if widest is not None:
         ends = f"{till.price(widest.cheap_cost)} to {till.price(widest.dear_cost)}"
-        between = f"{money.say_ends(widest.cheap)} to {money.say_ends(widest.dear)}"
+        between = money.between(widest.cheap, widest.dear)
         found.append(Alert(f"{sentence(widest.name)}.", f"From {between} it costs {ends} {_PER_M}.", "sensitivity"))
     return found
 

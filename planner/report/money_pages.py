@@ -217,7 +217,7 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
     room = f", with {as_percent(scenario.headroom)} headroom" if scenario.headroom else ""
     lede = (
         f"{case.label} is asked {plain(round(plan.months[0].requests_month))} requests in its first month, and {more} "
-        f"each month. Devices are bought in whole deployments for {hour}{room}."
+        f"each month. Devices are bought in whole deployments for {hour}{room}, whatever the scenario itself has."
     )
     if len(found) > MOST_PLANS:
         lede += f" The months of {in_words(MOST_PLANS)} of {count(len(found), 'plan')} are printed."
