@@ -117,7 +117,8 @@ def test_a_report_has_the_same_digits_in_every_locale():
     shown = [text for text in english if number.fullmatch(text)]
     assert len(shown) > 500
     swap = str.maketrans(".,", ",.")
-    said = [text for text in german if number.fullmatch(text) and text != "29.11.2026"]
+    date = re.compile(r"\d\d\.\d\d\.\d{4}")
+    said = [text for text in german if number.fullmatch(text) and not date.fullmatch(text)]
     assert said == [text.translate(swap) for text in shown]
     # Heads of the speed table are texts that the study makes.
     heads = [text for text in german if re.fullmatch(r"[\d.,]+( x [\d.,]+)? GB/s in all", text)]
