@@ -3,7 +3,9 @@
 import dataclasses
 import datetime as dt
 import io
+import logging
 import re
+from xml.etree import ElementTree as ET
 
 import openpyxl
 import pypdf
@@ -12,7 +14,7 @@ import pytest
 from planner.job import Job, run
 from planner.plan.scenario import Scenario, header_of
 from planner.plan.study import Options, study_of
-from planner.report import money
+from planner.report import money, render
 from planner.report.model import About, report_of
 from planner.report.money import Till
 from planner.report.numbers import written_as
@@ -105,21 +107,45 @@ def write_workbook(path, rows):
     book.save(path)
 
 
+class Kept(logging.Handler):
+    """Keeps what WeasyPrint says."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.said = []
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+
+
+def reported(folder, rows, **settings):
+    """A workbook's report: the PDF, and the workbook within it; WeasyPrint has nothing to say against the pages."""
+    source, pdf = folder / "plan.xlsx", folder / "plan.pdf"
+    write_workbook(source, rows)
+    kept, logger = Kept(), logging.getLogger("weasyprint")
+    logger.addHandler(kept)
+    try:
+        outcome = run(Job(source=source, output=folder / "plan.results.xlsx", pdf=pdf, made=MADE, settings=settings))
+    finally:
+        logger.removeHandler(kept)
+    assert (outcome.no_pdf, kept.said) == ("", [])
+    read = pypdf.PdfReader(pdf)
+    ((_, (data, *_)),) = read.attachments.items()
+    return read, openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+
+
+def typed(book):
+    """The scenarios as a workbook holds them."""
+    heads, *rows = book["Scenarios"].iter_rows(values_only=True)
+    names = {header_of(name): name for name in Scenario.__dataclass_fields__}
+    return [{names[head]: value for head, value in zip(heads, row, strict=True)} for row in rows]
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """The words of a report's pages, and the scenarios as the workbook within the PDF holds them."""
-    folder = tmp_path_factory.mktemp("money")
-    source, pdf = folder / "plan.xlsx", folder / "plan.pdf"
-    write_workbook(source, SEVEN)
-    outcome = run(Job(source=source, output=folder / "plan.results.xlsx", pdf=pdf, made=MADE))
-    assert outcome.no_pdf == ""
-    read = pypdf.PdfReader(pdf)
-    ((_, (data, *_)),) = read.attachments.items()
-    sheet = openpyxl.load_workbook(io.BytesIO(data), data_only=True)["Scenarios"]
-    heads, *rows = sheet.iter_rows(values_only=True)
-    names = {header_of(name): name for name in Scenario.__dataclass_fields__}
-    found = [{names[head]: value for head, value in zip(heads, row, strict=True)} for row in rows]
-    return bare(" ".join(page.extract_text() for page in read.pages)), found
+    read, book = reported(tmp_path_factory.mktemp("money"), SEVEN)
+    return bare(" ".join(page.extract_text() for page in read.pages)), typed(book)
 
 
 def bare(text):
@@ -271,13 +297,57 @@ def test_no_headline_of_money_is_left_unchecked(printed):
     pages = found.money
     charts = [pages.cost.utilisation, pages.cost.volume, pages.cost.idle, pages.cost.by_line, *pages.cost.maps]
     charts += [chart for plan in pages.demand.plans for chart in (plan.devices, plan.cost)]
-    titles = [found.verdict.title, found.cost_figure.title, pages.sensitivity.tornado.figure.title]
+    titles = [found.verdict.title, found.money.bars.figure.title, pages.sensitivity.tornado.figure.title]
     titles += [chart.figure.title for chart in charts]
     assert len(charts) == 9
     assert set(titles) <= set(expected(rows))
     said = [f"{tile.label} {tile.number} {tile.unit}".strip() for tile in found.tiles]
     assert len(said) == 4
     assert all(any(headline.startswith(text) for headline in expected(rows)) for text in said)
+
+
+NAMES = ("社内チャット 70B を二台の H100 で運用する", "خدمة الدردشة على جهازين", "x" * 300, "<b>&amp;</b>")
+ESTIMATED = {
+    **dict.fromkeys(("params_b", "device_bandwidth_gb_s", "device_memory_gb", "efficiency", "prefill_tokens_per_sec")),
+    "model": "Llama-3.1-70B",
+    "device": "H100 SXM",
+}
+
+
+def test_headlines_on_estimates_follow_from_the_attached_workbook(tmp_path):
+    rows = [
+        {"name": NAMES[0], **ESTIMATED, "api": NAMES[1]},
+        {"name": NAMES[1], **ESTIMATED, "currency": "EUR", "device_cost_h": 2.4, "exchange_rate": 1.1}
+        | {"exchange_day": "2026-11-27", "api": NAMES[0]},
+        {"name": NAMES[2], **ESTIMATED, "currency": "JPY", "device_cost_h": 480, "input_cost_m": 120}
+        | {"output_cost_m": 480, "cached_cost_m": 30, "api": NAMES[2]},
+    ]
+    read, book = reported(tmp_path, rows, paper="Letter")
+    assert {tuple(map(round, page.mediabox[2:])) for page in read.pages} == {(612, 792)}
+    heads, *values = list(book["Estimate"].iter_rows(min_row=4, max_row=6, values_only=True))
+    per_stream = heads.index("Estimate (tok/s)")
+    rate = [row[per_stream] * CHAT["batch"] for row in values]
+    one, two, _ = typed(book)
+    # Two devices an hour over what they generate in it; the second in dollars by its rate.
+    costs = [
+        row["device_cost_h"] * 2 * 1e6 / (each * 3600 * row["busy_share"]) * (row["exchange_rate"] or 1)
+        for row, each in zip((one, two), rate, strict=False)
+    ]
+    api = (2000 * two["input_cost_m"] + 500 * two["output_cost_m"]) / 500 * two["exchange_rate"]
+    assert costs[1] < costs[0]
+    words = bare(" ".join(page.extract_text() for page in read.pages))
+    share = costs[1] * two["busy_share"] / api
+    for headline in (
+        f"S02 costs least: ${costs[1]:.2f} per million output tokens, ${api - costs[1]:.2f} below the API",
+        f"costs ${2.4 * 2 * 730 * 1.1:,.0f} a month",
+        "estimate; USD, converted at 1.1",
+        "Both scenarios that fit cost less than the API",
+        f"S02 beats the API from {share:.0%} utilisation on",
+        "1 EUR = 1.1 USD",
+        "none, so not compared",
+        "Not compared: S03",
+    ):
+        assert bare(headline) in words, headline
 
 
 # The answer
@@ -320,6 +390,14 @@ def test_an_api_that_always_wins():
     assert column(found.money.cost.glance, "Break-even at") == ["never (480%)"]
 
 
+def test_a_free_api():
+    found = report(scenario(input_cost_m=0, cached_cost_m=0, output_cost_m=0))
+    assert found.verdict.title.startswith("Use the API at $0.00 per million output tokens")
+    assert "charges $0.00 a month: $4,672 less, since it is free." in found.verdict.body[1]
+    assert tiles_of(found)["Break-even utilisation"] == "never"
+    assert found.money.cost.volume is None
+
+
 def test_an_api_that_is_cheaper_at_this_utilisation():
     found = report(scenario(busy_share=0.03))
     assert found.verdict.kind == "bad"
@@ -333,20 +411,19 @@ def test_hardware_that_is_too_small():
     assert (found.verdict.kind, found.verdict.title) == ("bad", "No scenario fits its hardware")
     assert "The API charges $6.40 per million output tokens at this mix of tokens." in found.verdict.body
     assert found.tiles == ()
-    assert found.cost_figure.title == "No scenario that has a cost fits its hardware"
-    assert all(bar.hatched and bar.text.endswith("does not fit") for bar in found.cost_bars)
+    assert found.money.bars.figure.title == "No scenario that has a cost fits its hardware"
+    assert all(bar.hatched and bar.text.endswith("does not fit") for bar in found.money.bars.bars)
 
 
 def test_targets_that_none_meets():
     found = report(scenario(target_tokens_per_sec=500), scenario(target_response_s=0.5))
     assert found.verdict.title == "No scenario both fits and meets its targets"
-    assert "one slower than their targets and one that answer later than their targets" in found.verdict.body[1]
+    assert "one slower than their targets and one too late for their targets" in found.verdict.body[1]
 
 
 def test_an_unpriced_report_says_nothing_of_money():
     found = report(Scenario(name="plain", **CHAT), Scenario(name="other", **(CHAT | {"batch": 8})))
     assert found.money is None
-    assert found.cost_bars == found.prices.rows == found.worked_money == ()
     assert not {"cost", "demand", "sensitivity"} & set(found.sections)
     html = to_html(found).partition("<body>")[2]
     assert not re.search(r"\b(?:USD|price|API|break-even|allocated)\b", html, re.IGNORECASE)
@@ -369,7 +446,7 @@ def test_hardware_with_a_price_but_no_utilisation():
     assert found.sections["cost"].lede == (
         "The hardware has a price, but no utilisation is given, so that no token has a cost."
     )
-    assert found.cost_bars == ()
+    assert found.money.bars is None
     assert column(found.money.cost.glance, "Cost USD per month") == ["4,672"]
 
 
@@ -378,6 +455,21 @@ def test_a_demand_that_the_api_serves_for_less_is_said():
     # 500 tokens at 6.4 per million are 0.0032 a request: 32 a month; two devices for 730 h at 3.2 are 4,672.
     assert "it costs $56,064, the API $384: running it costs more by $55,680." in found.verdict.body[3]
     assert found.verdict.decision.startswith("Choose between S01 at $4,672 a month")
+
+
+def test_a_cost_that_rests_on_an_estimate_says_so():
+    row = scenario(params_b=None, model="Llama-3.1-70B", device="H100 SXM", device_bandwidth_gb_s=None)
+    row = dataclasses.replace(row, device_memory_gb=None, efficiency=None, prefill_tokens_per_sec=None)
+    study = study_of([row, scenario("upper bound")])
+    found = report_of(study, About(MADE))
+    rate = study.cases[0].result.estimated_aggregate_tokens_per_sec
+    cost = 6.4 * 1e6 / (rate * 3600 * 0.45)
+    assert found.verdict.title.startswith(f"S01 costs ${cost:.2f} per million output tokens")
+    assert found.tiles[0].basis.startswith("estimate, allocated at 45%")
+    assert "set aside: one whose cost rests on an upper bound of speed" in found.verdict.body[2]
+    assert found.money.bars.bars[1].text == "$3.03, upper bound of speed"
+    assert column(found.money.cost.per_unit, "Basis") == ["estimate", "upper bound of speed"]
+    assert [found.what for found in found.money.cost.maps] == ["Scenario", "Batch"]
 
 
 # Currencies
@@ -392,7 +484,7 @@ def test_currencies_are_compared_only_by_a_rate():
     # 4.8 x 1e6 / (81.357143 x 16 x 3600 x 0.45) x 1.08 = 2.458273; API 6.4 x 1.08 = 6.912
     assert found.verdict.title == "S02 costs least: $2.46 per million output tokens, $4.45 below the API"
     assert "converted at 1.08" in found.verdict.body[0]
-    assert len(found.cost_bars) == 2
+    assert len(found.money.bars.bars) == 2
     assert texts_of(found.money.cost.rates) == [
         ["EUR", "1 EUR = 1.08 USD", "2026-11-27", "S02"],
         ["JPY", "none, so not compared", "", "S03"],
@@ -401,7 +493,7 @@ def test_currencies_are_compared_only_by_a_rate():
     assert column(table, "In") == ["USD", "USD", "JPY"]
     assert column(table, "own currency per M output tokens Cost") == ["3.03", "2.46", "455.24"]
     assert any(alert.head == "Not compared:" and alert.text.startswith("S03") for alert in found.alerts)
-    units = {row.cells[1].text: row.cells[3].text for row in found.prices.rows if row.cells[2].text == "480"}
+    units = {row.cells[1].text: row.cells[3].text for row in found.money.prices.rows if row.cells[2].text == "480"}
     assert units == {"Price per device-hour": "JPY/h", "API output price": "JPY/M tokens"}
 
 
@@ -410,7 +502,7 @@ def test_the_settings_name_the_currency_of_comparison():
     study = dataclasses.replace(study_of([euro]), settings=Settings(currency="USD"))
     found = report_of(study, About(MADE))
     assert found.verdict.title.startswith("S01 costs $3.79 per million output tokens")
-    assert "Elsewhere its amounts are converted at 1.25 USD for 1 EUR." in found.worked_money_lede
+    assert "Elsewhere its amounts are converted at 1.25 USD for 1 EUR." in found.money.worked_lede
 
 
 def test_without_a_currency_amounts_stand_alone():
@@ -498,7 +590,7 @@ def test_a_plan_counts_from_the_day_of_the_report():
 
 def test_every_price_has_its_source_day_and_confidence():
     found = report(scenario("quoted"), scenario("unsourced", device_cost_h=2.9, price_source="", price_day=None))
-    rows = {(row[1], row[2]): row[3:] for row in texts_of(found.prices)}
+    rows = {(row[1], row[2]): row[3:] for row in texts_of(found.money.prices)}
     assert rows["Price per device-hour", "3.2"] == [
         "USD/h", "S01", "quote Q-1182", "2026-11-01", "high, typed",
     ]  # fmt: skip
@@ -512,13 +604,13 @@ def test_every_price_has_its_source_day_and_confidence():
 def test_prices_stand_in_one_register_alone():
     found = report(scenario(growth_share_month=0.02, requests_month=1000))
     general = {row[1] for row in texts_of(found.register)}
-    assert not general & {row[1] for row in texts_of(found.prices)}
+    assert not general & {row[1] for row in texts_of(found.money.prices)}
     assert "money" not in "".join(row[3] for row in texts_of(found.register))
 
 
 def test_the_worked_costs_can_be_recomputed():
     found = report(scenario(**OWNED, requests_month=1_000_000))
-    lines = {line.figure: line.line for line in found.worked_money}
+    lines = {line.figure: line.line for line in found.money.worked}
     assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 8,760) = 2.168950 USD/h, shown as 2.17".replace(
         "950", "95"
     )
@@ -537,15 +629,58 @@ def test_the_worked_costs_can_be_recomputed():
     assert checked >= 20
 
 
+# Charts
+
+EXTREMES = {
+    "usual": {},
+    "an API a thousand times dearer": {"output_cost_m": 900.0, "input_cost_m": 900.0},
+    "an API a thousand times cheaper": {"output_cost_m": 0.002, "input_cost_m": 0.001, "cached_cost_m": None},
+    "a full load": {"busy_share": 1.0},
+    "hardly any load": {"busy_share": 0.001},
+    "no API": {"output_cost_m": None, "input_cost_m": None, "cached_cost_m": None},
+    "a falling demand": {"requests_month": 5e7, "growth_share_month": -0.5, "lead_time_weeks": 4},
+    "a growing demand": {"requests_month": 10, "growth_share_month": 1, "one_off_cost": 1e9},
+    "yen": {"currency": "JPY", "device_cost_h": 480, "input_cost_m": 120, "output_cost_m": 480, "cached_cost_m": None},
+}
+
+
+@pytest.mark.parametrize("changes", EXTREMES.values(), ids=EXTREMES)
+def test_charts_keep_to_their_frames_and_say_what_they_show(changes):
+    found = report(scenario(**changes), scenario("other", **{"device_cost_h": 2.9, **changes}), scenario(**OWNED))
+    drawn = {name: chart for name, chart in render._money_charts(found).items() if chart}
+    assert {"cost_bars", "utilisation", "idle", "by_line", "tornado"} <= set(drawn)
+    for name, chart in drawn.items():
+        svg = ET.fromstring(chart[chart.index("<svg") : chart.index("</svg>") + 6])
+        _, _, width, height = map(float, svg.attrib["viewBox"].split())
+        assert svg[0].tag.endswith("title"), name
+        assert len(svg[0].text) > 20, name
+        for part in svg.iter():
+            across = [float(part.attrib[key]) for key in ("x", "x1", "x2", "cx") if key in part.attrib]
+            down = [float(part.attrib[key]) for key in ("y", "y1", "y2", "cy") if key in part.attrib]
+            assert all(-1 <= value <= width + 1 for value in across), (name, part.attrib)
+            assert all(-1 <= value <= height + 1 for value in down), (name, part.attrib)
+
+
+def test_bars_with_apis_of_their_own_are_each_held_against_theirs():
+    found = report(scenario("one"), scenario("two", output_cost_m=0.2, input_cost_m=0.2, cached_cost_m=0.1))
+    assert found.money.bars.mark is None
+    # (2000 x 0.2 + 500 x 0.2) / 500 = 1.0
+    assert [bar.mark for bar in found.money.bars.bars] == pytest.approx([6.4, 1.0])
+    assert [bar.hatched for bar in found.money.bars.bars] == [False, True]
+    assert found.money.bars.bars[1].text == "$3.03, API $1.00"
+    same = report(scenario("one"), scenario("two"))
+    assert (same.money.bars.mark, same.money.bars.mark_text) == (pytest.approx(6.4), "API $6.40")
+
+
 # Size
 
 
 def test_forty_scenarios_keep_charts_short_and_tables_whole():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 10, batch=8 + n) for n in range(40)]
     found = report(*rows)
-    assert len(found.cost_bars) == 10
-    assert [bar.value for bar in found.cost_bars] == sorted(bar.value for bar in found.cost_bars)
-    assert "the 10 best of 40, cheapest first" in found.cost_figure.subtitle
+    assert len(found.money.bars.bars) == 10
+    assert [bar.value for bar in found.money.bars.bars] == sorted(bar.value for bar in found.money.bars.bars)
+    assert "the 10 best of 40, cheapest first" in found.money.bars.figure.subtitle
     assert len(found.money.cost.idle.rows) == 12
     assert len(found.money.cost.maps[0].rows) == 10
     assert len(found.money.cost.glance.rows) == len(found.money.cost.lines.rows) == 40
@@ -555,10 +690,10 @@ def test_forty_scenarios_keep_charts_short_and_tables_whole():
 def test_more_than_300_scenarios_are_summed_up():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 100) for n in range(320)]
     found = report(*rows)
-    assert len(found.money.cost.glance.rows) == 100
+    assert len(found.money.cost.glance.rows) == 40
     assert len(found.money.cost.lines.rows) == len(found.money.cost.per_unit.rows) == 12
     assert found.money.cost.glance.note == (
-        "The 100 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
+        "The 40 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
     )
     summary = {row[0]: row[1] for row in texts_of(found.money.cost.summary)}
     # From 1 to 4.19 a device-hour: 2 x 1e6 / (81.357143 x 16 x 3600 x 0.45) = 0.948446 each
@@ -566,9 +701,6 @@ def test_more_than_300_scenarios_are_summed_up():
     assert summary["Lowest cost"] == "0.95"
     assert summary["Highest cost"] == "3.97"
     assert summary["Cheaper than their API"] == "320"
-
-
-NAMES = ("社内チャット 70B を二台の H100 で運用する", "خدمة الدردشة على جهازين", "x" * 300, "<b>&amp;</b>")
 
 
 def test_names_of_any_script_and_length_stand_in_the_pages_of_money():

@@ -30,7 +30,7 @@ class Alert:
 
 
 _FIRST: Final = (
-    "no-fit", "misses-target", "no-utilisation", "no-life", "no-power", "currency", "unstable", "above-ceiling", "slow",
+    "no-fit", "misses-target", "no-utilisation", "no-life", "no-power", "unstable", "above-ceiling", "slow",
     "batch-large", "size-differs", "unlikely",
 )  # fmt: skip
 

@@ -216,7 +216,7 @@ def aside_words(study: Study) -> list[str]:
         for number, words in (
             (r.slow, slow),
             (r.not_fitting, f"that {'does' if r.not_fitting == 1 else 'do'} not fit"),
-            (r.counts[Standing.LATE], "that answer later than their targets"),
+            (r.counts[Standing.LATE], "too late for their targets"),
             (r.counts[Standing.UNTIMED], "whose response time is not known"),
         )
         if number

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planner.issues import Severity
 from planner.plan.basis import has_estimate, is_counted
 from planner.plan.limits import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
-from planner.report import cards, estimates, figures, findings, money, money_front, money_register, register, tables
+from planner.report import cards, estimates, figures, findings, money, money_front, register, tables
 from planner.report.alerts import Alert, alerts, alerts_head
 from planner.report.control import MOST_FACTS, Control, band_facts, control
 from planner.report.front import Tile, Verdict, tiles, verdict
 from planner.report.heat import HeatMap, heat_maps
-from planner.report.money_figures import focus
 from planner.report.money_pages import Money, money_pages
 from planner.report.numbers import as_percent, date, in_text, plain
 from planner.report.pace import bars, pace_figure
 from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, width_of, with_unit
 from planner.report.wording import BASES, GLOSSARY, MONEY_BASES, MONEY_GLOSSARY, PACE, SLOWS
-from planner.report.worked import Worked, worked, worked_estimate, worked_money, worked_plan
+from planner.report.worked import Worked, worked, worked_estimate
 from planner.settings import LOCALE, Settings
 
 if TYPE_CHECKING:
@@ -67,11 +66,7 @@ class Report:
     bars: tuple[Bar, ...]
     pace: Figure
     pace_text: str
-    cost_bars: tuple[Bar, ...]
-    cost_figure: Figure | None
-    cost_mark: tuple[float | None, str]
     money: Money | None
-    prices: Table
     alerts_head: str
     alerts: tuple[Alert, ...]
     bases: tuple[tuple[str, str], ...]
@@ -100,8 +95,6 @@ class Report:
     worked: tuple[Worked, ...]
     worked_estimate: tuple[Worked, ...]
     worked_lede: str
-    worked_money: tuple[Worked, ...]
-    worked_money_lede: str
     glossary: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     made_iso: str
@@ -135,7 +128,6 @@ def report_of(study: Study, about: About) -> Report:
     settings = about.settings
     title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
     by_cost = study.recommendation.by_cost and best is not None
-    costly = bool(money.compared(study))
     pages = money_pages(study, about.made.date())
     return Report(
         title=title,
@@ -152,11 +144,7 @@ def report_of(study: Study, about: About) -> Report:
         bars=bars(study),
         pace=pace_figure(study),
         pace_text=f"reading pace, {PACE}",
-        cost_bars=money_front.bars(study) if costly else (),
-        cost_figure=money_front.bars_figure(study) if costly else None,
-        cost_mark=money_front.bars_mark(study),
         money=pages,
-        prices=money_register.register(study),
         alerts_head=alerts_head(study),
         alerts=alerts(study, flags, money_front.alerts(study)),
         bases=_bases(settings, priced=pages is not None),
@@ -186,7 +174,6 @@ def report_of(study: Study, about: About) -> Report:
         worked=worked(checked),
         worked_estimate=worked_estimate(estimated) if estimated else (),
         worked_lede=_worked_lede(checked, estimated),
-        **_worked_money(study),
         glossary=_glossary(priced=pages is not None),
         provenance=_provenance(study, about),
         made_iso=f"{about.made:%Y-%m-%dT%H:%M:%SZ}",
@@ -209,22 +196,6 @@ def _worked_lede(checked: Case | None, estimated: Case | None) -> str:
         f"{whose} with its estimate, its memory and its load. Floor means rounded down; a part that a scenario does "
         "not have is left out; where a formula chooses, the side that holds is written."
     )
-
-
-def _worked_money(study: Study) -> dict[str, Any]:
-    """The formulas of money with the numbers of the case that its charts are about."""
-    case = focus(study)
-    if case is None:
-        return {"worked_money": (), "worked_money_lede": ""}
-    till, own = money.till_of(study, case.result), money.own_till(study, case.result)
-    lede = (
-        f"The values of {case.label}, {cut(case.name, 48)}, {f'in {own.code}, ' if own.code else ''}to seven "
-        f"significant digits. The cost rests on {'its estimate' if has_estimate(case.result) else 'the core'}."
-    )
-    if till != own:
-        lede += f" Elsewhere its amounts are converted at {plain(till.rate)} {till.code} for 1 {own.code}."
-    lines = worked_money(case, own.code) + worked_plan(case)
-    return {"worked_money": lines, "worked_money_lede": lede}
 
 
 def _glossary(*, priced: bool) -> tuple[tuple[str, str], ...]:

@@ -196,6 +196,17 @@ def day_of(text: str) -> dt.date:
     return dt.date.fromisoformat(text)
 
 
+def between(cheap: str, dear: str) -> str:
+    """Two ends of an assumption, their unit said once.
+
+    >>> between("49.3 tok/s", "34.9 tok/s"), between("60%", "30%")
+    ('49.3 to 34.9 tok/s', '60% to 30%')
+    """
+    number, _, unit = cheap.partition(" ")
+    first = number if unit and unit == dear.partition(" ")[2] else cheap
+    return say_ends(f"{first} to {dear}")
+
+
 def say_ends(text: str) -> str:
     """An end of an assumption as the locale writes it."""
     return numbers.in_text(text)

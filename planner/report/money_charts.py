@@ -20,7 +20,7 @@ MOST_CURVES: Final = len(_LOOKS)
 _WIDTH: Final = 700.0
 _HALF: Final = 344.0
 # Wider than elsewhere, since an assumption is named with its ends.
-_NAMES: Final = 270.0
+_NAMES: Final = 290.0
 _BAR: Final = 13.0
 _PITCH: Final = 21.0
 
@@ -113,6 +113,8 @@ def _spots(spots: Sequence[tuple[float, float, Spot]], left: float, right: float
             parts.append(svg.rect(x - 3.6, y - 3.6, 7.2, 7.2, svg.INK, "#FFFFFF"))
         else:
             parts.append(svg.circle(x, y, 4.0, "#FFFFFF", svg.INK))
+    # Words stand above every mark.
+    for x, y, spot in spots:
         if not spot.text:
             continue
         room = svg.text_width(spot.text, 9.5, bold=True)
@@ -170,7 +172,7 @@ def tornado(rows: Sequence[Gauge], base: float, base_text: str, say: Callable[[f
     half = svg.text_width(base_text, bold=True) / 2
     words_at = min(max(middle, _NAMES + half), _WIDTH - half)
     parts.append(svg.text(words_at, 10, base_text, colour=svg.INK, anchor="middle", weight=600))
-    names = [(f"{row.label}: {row.low_text} to {row.high_text}", False) for row in rows]
+    names = [(f"{row.label}: {row.ends}", False) for row in rows]
     middles = [top + _PITCH * index + _BAR / 2 for index in range(len(rows))]
     return svg.named(svg.drawing(_WIDTH, height, alt, parts), names, middles, height, _NAMES - 8, _WIDTH)
 

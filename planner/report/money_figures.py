@@ -276,8 +276,7 @@ def tornado(study: Study) -> Tornado | None:
             swing.name,
             till.of(swing.cheap_cost) or 0.0,
             till.of(swing.dear_cost) or 0.0,
-            money.say_ends(swing.cheap),
-            money.say_ends(swing.dear),
+            money.between(swing.cheap, swing.dear),
         )
         for swing in found
     )

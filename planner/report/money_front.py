@@ -10,7 +10,7 @@ from planner.plan.recommend import AgainstApi, Standing, against_api
 from planner.report import money
 from planner.report.alerts import Alert
 from planner.report.front import Tile, Verdict, aside_words, caution, ends_of, meets_words, named
-from planner.report.numbers import as_percent, plain
+from planner.report.numbers import as_percent, date, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import count, cut, in_words, labels, listed, say, sentence, with_unit
 from planner.report.shapes import Bar, Figure
@@ -86,12 +86,14 @@ def _cost(best: Case, till: Till) -> str:
 def _api(result: Result, till: Till) -> str:
     """How the scenario stands against the API; nothing where that is not known."""
     share, saving = result.break_even_share, result.saving_cost_month
-    if share is None or saving is None:
+    if saving is None:
         return ""
     name = f"the API ({cut(result.scenario.api, 32)})" if result.scenario.api else "the API"
     bill = till.sum(result.api_cost_month)
     said = f"For the same output with its prompts {name} charges {bill} a month: "
-    less, at = till.sum(-saving), money.percent(share)
+    less, at = till.sum(-saving), "" if share is None else money.percent(share)
+    if share is None:
+        return f"{said}{less} less, since it is free."
     if share > 1:
         return f"{said}{less} less. Break-even takes {at} of what the hardware can serve, so never."
     if saving < 0:
@@ -182,7 +184,10 @@ def _decision(study: Study, best: Case, till: Till) -> str:
             f"Choose between {best.label} at {monthly} a month, which pays at {busy} utilisation, and the API, "
             "which is cheaper for the demand of the next twelve months."
         )
-    orders = f"; order {count(int(plan.orders[0].devices), 'further device')} first" if plan and plan.orders else ""
+    orders = ""
+    if plan is not None and plan.orders:
+        first = plan.orders[0]
+        orders = f"; order {count(int(first.devices), 'further device')} by {date(first.order)}"
     once = result.scenario.one_off_cost
     also = f" and {till.sum(once)} once" if once else ""
     return f"Approve {best.label} at {monthly} a month{also}{orders}."
@@ -213,7 +218,9 @@ def tiles(study: Study) -> tuple[Tile, ...]:
         found.append(Tile("Saving a month against the API", till.short(saving), "", bills))
     else:
         found.append(Tile("Dearer a month than the API", till.short(-saving), "", bills))
-    if share is not None:
+    if share is None and against_api(result) is AgainstApi.NEVER:
+        found.append(Tile("Break-even utilisation", "never", "", "the API is free"))
+    elif share is not None:
         at = money.percent(share)
         never, plan = f"it would take {at} of the capacity", f"the plan assumes {busy}"
         found.append(Tile("Break-even utilisation", "never" if share > 1 else at, "", never if share > 1 else plan))
@@ -246,7 +253,7 @@ def alerts(study: Study) -> list[Alert]:
     widest = next((swing for swing in money.swings(study, best) if swing.name != "Utilisation"), None)
     if widest is not None:
         ends = f"{till.price(widest.cheap_cost)} to {till.price(widest.dear_cost)}"
-        between = f"{money.say_ends(widest.cheap)} to {money.say_ends(widest.dear)}"
+        between = money.between(widest.cheap, widest.dear)
         found.append(Alert(f"{sentence(widest.name)}.", f"From {between} it costs {ends} {_PER_M}.", "sensitivity"))
     return found
 

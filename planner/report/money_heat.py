@@ -120,7 +120,7 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
     least = min((min(costs[n]) for n in fitting), default=1.0)
     most = max((max(costs[n]) for n in fitting), default=least)
     decimals = money.decimals_of([least], till.code, 1 if most >= 1 else 2)
-    held = all(line.api is not None for line in lines)
+    held = any(line.api is not None for line in lines)
     rows, pairs, cheaper = [], 0, 0
     for number, line in enumerate(lines):
         api = money.till_of(study, line.result).of(line.api)
@@ -129,15 +129,19 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
             if number not in fitting:
                 cells.append(CostCell("\u2013", ""))
                 continue
-            pairs += 1
+            pairs += api is not None
             cheaper += api is not None and value <= api
-            cells.append(CostCell(amount(value, "", decimals), _band(value, api if held else None, least)))
+            cells.append(
+                CostCell(amount(value, "", decimals), _band(value, api, least) if api is not None or not held else "")
+            )
         rows.append(CostRow(line.head, line.more, tuple(cells)))
     if held:
         many = sentence(in_words(cheaper)) if cheaper else "None"
         title = f"{many} of {in_words(pairs)} pairs cost{'s' if cheaper == 1 else ''} less than the API"
     else:
         title = f"From {till.price(least / till.rate)} to {till.price(most / till.rate)} per million output tokens"
+    if held and any(line.api is None for line in lines):
+        which += "; without colour: no API compared"
     figure = Figure(
         title, f"{head}: cost per million output tokens{f', {till.code}' if till.code else ''}{which}", title
     )

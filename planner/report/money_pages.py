@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planner.plan.basis import has_estimate
 from planner.plan.recommend import AgainstApi, against_api
-from planner.report import money, money_figures, money_heat, money_plans, money_tables
+from planner.report import money, money_figures, money_front, money_heat, money_plans, money_register, money_tables
 from planner.report.numbers import as_percent, plain
-from planner.report.parts import Table, count, in_words
+from planner.report.parts import Table, count, cut, in_words
 from planner.report.tables import MOST_ROWS, printed
+from planner.report.worked import Worked, worked_money, worked_plan
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
     from planner.plan.study import Study
     from planner.report.money_figures import CurveChart, MonthBars, Stacked, Tornado
     from planner.report.money_heat import CostMap
+    from planner.report.shapes import Bar, Figure
 
 MOST_PLANS: Final = 2
-_MOST_OUTLOOKS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,26 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
-    """All that a report says of money behind its first page."""
+class Bars:
+    """The costs of all scenarios against the API: the bars, what they are held against, their words."""
 
+    bars: tuple[Bar, ...]
+    mark: float | None
+    mark_text: str
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """All that a report says of money, the answer and its tiles apart."""
+
+    bars: Bars | None
     cost: Cost
     demand: Demand | None
     sensitivity: Sensitivity | None
+    prices: Table
+    worked: tuple[Worked, ...]
+    worked_lede: str
 
     @property
     def ledes(self) -> tuple[tuple[str, str, str], ...]:
@@ -95,7 +111,37 @@ def money_pages(study: Study, today: dt.date) -> Money | None:
     """The pages of money of a day's report; None where nothing has a price."""
     if not money.has_money(study):
         return None
-    return Money(_cost(study), _demand(study, today), _sensitivity(study))
+    lines, lede = _worked(study)
+    return Money(
+        bars=_bars(study),
+        cost=_cost(study),
+        demand=_demand(study, today),
+        sensitivity=_sensitivity(study),
+        prices=money_register.register(study),
+        worked=lines,
+        worked_lede=lede,
+    )
+
+
+def _bars(study: Study) -> Bars | None:
+    if not money.compared(study):
+        return None
+    return Bars(money_front.bars(study), *money_front.bars_mark(study), money_front.bars_figure(study))
+
+
+def _worked(study: Study) -> tuple[tuple[Worked, ...], str]:
+    """The formulas of money with the numbers of the case that the charts are about, and whose they are."""
+    case = money_figures.focus(study)
+    if case is None:
+        return (), ""
+    till, own = money.till_of(study, case.result), money.own_till(study, case.result)
+    lede = (
+        f"The values of {case.label}, {cut(case.name, 48)}, {f'in {own.code}, ' if own.code else ''}to seven "
+        f"significant digits. The cost rests on {'its estimate' if has_estimate(case.result) else 'the core'}."
+    )
+    if till != own:
+        lede += f" Elsewhere its amounts are converted at {plain(till.rate)} {till.code} for 1 {own.code}."
+    return worked_money(case, own.code) + worked_plan(case), lede
 
 
 def _cost(study: Study) -> Cost:
@@ -165,11 +211,13 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
         )
     case, plan = found[0]
     scenario = case.result.scenario
+    growth, peak = scenario.growth_share_month or 0.0, scenario.peak_to_average or 1.0
+    more = f"{as_percent(abs(growth), 1)} {'more' if growth > 0 else 'fewer'}" if growth else "as many"
+    hour = f"the peak, {plain(peak)} times the average" if peak > 1 else "the average hour"
+    room = f", with {as_percent(scenario.headroom)} headroom" if scenario.headroom else ""
     lede = (
-        f"{case.label} is asked {plain(round(plan.months[0].requests_month))} requests in its first month, and "
-        f"{as_percent(scenario.growth_share_month or 0.0, 1)} more each month. Devices are bought in whole deployments "
-        f"for the peak, {plain(scenario.peak_to_average or 1.0)} times the average, with "
-        f"{as_percent(scenario.headroom or 0.0)} headroom."
+        f"{case.label} is asked {plain(round(plan.months[0].requests_month))} requests in its first month, and {more} "
+        f"each month. Devices are bought in whole deployments for {hour}{room}, whatever the scenario itself has."
     )
     if len(found) > MOST_PLANS:
         lede += f" The months of {in_words(MOST_PLANS)} of {count(len(found), 'plan')} are printed."
@@ -187,5 +235,5 @@ def _sensitivity(study: Study) -> Sensitivity | None:
         "are planner's own. Best and worst case move all of them but what is chosen: batch, prompt and output."
     )
     able = {each.number for each in money.costed(study)}
-    first = [each for each in printed(study, _MOST_OUTLOOKS) if each.number in able]
+    first = [each for each in printed(study, money_tables.most_rows(study)) if each.number in able]
     return Sensitivity(lede, chart, money_plans.swings(study, case), money_plans.outlooks(study, first))

@@ -39,12 +39,17 @@ def _in_thousands(plan: DemandPlan, till: Till) -> bool:
 def unit_of_months(plan: DemandPlan, till: Till) -> str:
     """In what the months' amounts and requests are told."""
     unit = f"{'Thousand ' if _in_thousands(plan, till) else ''}{till.code or 'money'}"
-    many = "; requests in thousands" if _many_requests(plan) else ""
+    word = _requests_scale(plan)[1]
+    many = f"; requests in {word}" if word else ""
     return f"{sentence(unit)}{many}; devices in whole deployments"
 
 
-def _many_requests(plan: DemandPlan) -> bool:
-    return max(month.requests_month for month in plan.months) >= _THOUSANDS_FROM
+def _requests_scale(plan: DemandPlan) -> tuple[float, str]:
+    most = max(month.requests_month for month in plan.months)
+    return next((scale, word) for least, scale, word in _REQUESTS if most >= least)
+
+
+_REQUESTS: Final = ((1e7, 1e6, "millions"), (_THOUSANDS_FROM, 1e3, "thousands"), (0.0, 1.0, ""))
 
 
 def months(case: Case, plan: DemandPlan, till: Till) -> Table:
@@ -70,7 +75,7 @@ def months(case: Case, plan: DemandPlan, till: Till) -> Table:
         ]
         return Row((Cell(label), *cells), marks)
 
-    many = 1000.0 if _many_requests(plan) else 1.0
+    many = _requests_scale(plan)[0]
     places = 1 if many > 1 else 0
     rows = [
         Row((Cell("Requests"), *(Cell(rounded(m.requests_month / many, places)) for m in plan.months), Cell(""))),

@@ -113,7 +113,8 @@ def _priced(study: Study, most: int = 0) -> list[Case]:
 
 def glance(study: Study) -> Table:
     """Every scenario's cost, the API's charge, what is saved, and where both are the same."""
-    cases = _priced(study, MOST_ROWS)
+    most = MOST_ROWS if len(study.cases) <= MOST_ROWS else MOST_VARIANT_ROWS
+    cases = _priced(study, most)
     code = code_of(study, cases)
     per_m, month = f"{code} per M output tokens", f"{code} per month"
     columns = (
@@ -126,7 +127,7 @@ def glance(study: Study) -> Table:
         (month, Head("Saving"), _column(study, cases, _figure("saving_cost_month"), sums=True)),
         ("", Head("Break-even at"), [_break_even(case.result) for case in cases]),
     )
-    note = left_out(study, MOST_ROWS, sheet=_SHEET)
+    note = left_out(study, most, sheet=_SHEET)
     return case_table(study, cases, columns, note=note)
 
 

@@ -208,11 +208,12 @@ def _money_charts(report: Report) -> dict[str, str]:
     """The charts of money, by name; an empty text where there is nothing to draw."""
     names = ("cost_bars", "utilisation", "volume", "idle", "by_line", "tornado")
     drawn = dict.fromkeys(names, "")
-    if report.cost_bars and report.cost_figure:
-        drawn["cost_bars"] = charts.bar_chart(report.cost_bars, *report.cost_mark, report.cost_figure.alt)
     if report.money is None:
         return drawn
     pages = report.money
+    if pages.bars is not None:
+        costs = pages.bars
+        drawn["cost_bars"] = charts.bar_chart(costs.bars, costs.mark, costs.mark_text, costs.figure.alt)
     for name, curves in (("utilisation", pages.cost.utilisation), ("volume", pages.cost.volume)):
         if curves is not None:
             drawn[name] = _curves(curves)

@@ -104,10 +104,9 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """An assumption's two ends, and the value at each, the lower first."""
+    """An assumption with its two ends in words, and the value at each, the lower first."""
 
     label: str
     low: float
     high: float
-    low_text: str
-    high_text: str
+    ends: str

@@ -60,7 +60,8 @@ def stack_chart(rows: Sequence[Stack], names: Sequence[str], whole: float | None
             if length <= 0:
                 continue
             fill, ink = _FILLS[number]
-            parts.append(svg.rect(x, y, length, _BAR, fill))
+            # A white edge parts neighbours whose greys are alike.
+            parts.append(svg.rect(x, y, length, _BAR, fill, "#FFFFFF"))
             if not whole and share >= _LEAST_SHARE:
                 words = svg.percent(share)
                 parts.append(svg.text(x + length / 2, y + 9.8, words, colour=ink, anchor="middle", size=8.5))
