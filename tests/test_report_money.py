@@ -413,6 +413,8 @@ def test_hardware_that_is_too_small():
     assert found.tiles == ()
     assert found.money.bars.figure.title == "No scenario that has a cost fits its hardware"
     assert all(bar.hatched and bar.text.endswith("does not fit") for bar in found.money.bars.bars)
+    # A map of nothing but dashes says nothing.
+    assert found.money.cost.maps == ()
 
 
 def test_targets_that_none_meets():

@@ -110,15 +110,17 @@ def _fit_words(result: Result) -> str:
     return "does not fit" if fits(result) is False else ""
 
 
-def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str) -> CostMap:
+def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str) -> CostMap | None:
     till = money.till_of(study, lines[0].result)
     costs = [
         [money.till_of(study, line.result).of(money.cost_at(line.result, share)) or 0.0 for share in SHARES]
         for line in lines
     ]
     fitting = [n for n, line in enumerate(lines) if fits(line.result) is not False]
-    least = min((min(costs[n]) for n in fitting), default=1.0)
-    most = max((max(costs[n]) for n in fitting), default=least)
+    if not fitting:
+        return None
+    least = min((min(costs[n]) for n in fitting))
+    most = max((max(costs[n]) for n in fitting))
     decimals = money.decimals_of([least], till.code, 1 if most >= 1 else 2)
     held = any(line.api is not None for line in lines)
     rows, pairs, cheaper = [], 0, 0
