@@ -119,8 +119,8 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
     fitting = [n for n, line in enumerate(lines) if fits(line.result) is not False]
     if not fitting:
         return None
-    least = min((min(costs[n]) for n in fitting))
-    most = max((max(costs[n]) for n in fitting))
+    least = min(min(costs[n]) for n in fitting)
+    most = max(max(costs[n]) for n in fitting)
     decimals = money.decimals_of([least], till.code, 1 if most >= 1 else 2)
     held = any(line.api is not None for line in lines)
     rows, pairs, cheaper = [], 0, 0
