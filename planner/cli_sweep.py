@@ -16,7 +16,7 @@ from planner.issues import PlannerError
 from planner.terminal import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from planner.plan.sweep_view import FrontView
     from planner.sweep_job import SweepOutcome
@@ -137,7 +137,7 @@ def sweep(
         base, library, skipped = [entry.resolution for entry in table.entries], table.library, len(table.skipped)
         if not base:
             raise PlannerError(f"{workbook} has no scenario that can be evaluated; `planner check` says why.")
-    priced, currency = _prices(prices, price_file, currency.strip())
+    listed, currency = _listed(price_file, currency.strip())
     asked = sweep_of(
         devices,
         models,
@@ -148,7 +148,8 @@ def sweep(
         engines=engines,
         kv_precisions=kv_precisions,
         fixed=dict(_pair(text, "--set", "FIELD=VALUE") for text in settings),
-        prices=priced,
+        prices=dict(_pair(text, "--price", "DEVICE=MONEY") for text in prices),
+        listed=listed,
         utilisation=utilisation,
         currency=currency,
         front=front,
@@ -178,18 +179,17 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _prices(typed: Sequence[str], file: Path | None, currency: str) -> tuple[dict[str, Any], str]:
-    """Prices by device, those of the command line before those of the file, and their one currency."""
-    found: dict[str, Any] = {}
-    if file is not None:
-        from planner.workbook.price_list import read_prices  # noqa: PLC0415  openpyxl is slow to load
+def _listed(file: Path | None, currency: str) -> tuple[dict[str, float], str]:
+    """Prices by device from a file, and the one currency of all: as typed, else as the file has it."""
+    if file is None:
+        return {}, currency
+    from planner.rules import currency_of  # noqa: PLC0415  --help must not load the model
+    from planner.workbook.price_list import read_prices  # noqa: PLC0415  openpyxl is slow to load
 
-        listed = read_prices(file)
-        found = dict(listed.prices)
-        if currency and listed.currency and currency != listed.currency:
-            raise PlannerError(f"--currency is {currency}, but the prices of {file} are in {listed.currency}.")
-        currency = currency or listed.currency
-    return found | dict(_pair(text, "--price", "DEVICE=MONEY") for text in typed), currency
+    found = read_prices(file)
+    if currency and found.currency and currency_of(currency) != found.currency:
+        raise PlannerError(f"--currency is {currency}, but the prices of {file} are in {found.currency}.")
+    return found.prices, currency or found.currency
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 CODES: Final = frozenset(
     {
@@ -24,13 +24,14 @@ CODES: Final = frozenset(
         "MWK", "MXN", "MYR", "MZN", "NAD", "NGN", "NIO", "NOK", "NPR", "NZD", "OMR", "PAB", "PEN", "PGK", "PHP",
         "PKR", "PLN", "PYG", "QAR", "RON", "RSD", "RUB", "RWF", "SAR", "SBD", "SCR", "SDG", "SEK", "SGD", "SHP",
         "SLE", "SOS", "SRD", "SSP", "STN", "SVC", "SYP", "SZL", "THB", "TJS", "TMT", "TND", "TOP", "TRY", "TTD",
-        "TWD", "TZS", "UAH", "UGX", "USD", "UYU", "UZS", "VES", "VND", "VUV", "WST", "XAF", "XCD", "XOF", "XPF",
-        "YER", "ZAR", "ZMW",
+        "TWD", "TZS", "UAH", "UGX", "USD", "UYU", "UZS", "VES", "VND", "VUV", "WST", "XAF", "XCD", "XCG", "XOF",
+        "XPF", "YER", "ZAR", "ZMW", "ZWG",
     }
 )  # fmt: skip
 # Codes that headers hold as plain words.
 _WORDS_TOO: Final = frozenset({"ALL", "TOP"})
-_DOLLARS: Final = ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN", "BRL", "CLP", "COP", "ARS")
+DOLLAR: Final = "USD"
+_DOLLARS: Final = (DOLLAR, "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN", "BRL", "CLP", "COP", "ARS")
 # What a sign may mean, the likeliest first.
 SIGNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -60,6 +61,15 @@ _SIGN: Final = re.compile(
 # [$EUR-2], [$\u20ac-407] and [$-409]: what a number format shows, and the locale behind it.
 _FORMAT: Final = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _UNSHOWN: Final = re.compile(r"\\(.)|_.|\*.")
+
+
+def settled(codes: Sequence[str]) -> str:
+    """The one currency that is meant by these: the only one, or the US dollar; empty where it may be several.
+
+    >>> settled(SIGNS["$"]), settled(SIGNS["kr"])
+    ('USD', '')
+    """
+    return codes[0] if len(codes) == 1 or codes[:1] == (DOLLAR,) else ""
 
 
 def magnitude(code: str) -> float:

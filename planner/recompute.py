@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from planner.command import quoted
 from planner.issues import PlannerError
 from planner.plan.study import Options
+from planner.rules import day_in
 from planner.settings import Decision, option_of, settings
 
 if TYPE_CHECKING:
@@ -59,10 +61,13 @@ def as_of(moment: dt.datetime) -> str:
 
 def read_as_of(text: str) -> dt.datetime:
     """The moment that :func:`as_of` writes, in UTC; raises PlannerError for another text."""
-    try:
-        moment = dt.datetime.fromisoformat(text.strip())
-    except ValueError:
+    day, _, time = text.strip().partition("T")
+    moment = None
+    if day_in(day):
+        with contextlib.suppress(ValueError):
+            moment = dt.datetime.fromisoformat(f"{day}T{time}" if time else day)
+    if moment is None:
         said = f"--as-of is '{text}'; expected a date such as 2026-11-29, or with its time, 2026-11-29T09:30:00Z."
-        raise PlannerError(said) from None
+        raise PlannerError(said)
     moment = moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
     return moment.replace(microsecond=0)

@@ -20,7 +20,7 @@ from planner.columns import (
     Understood,
     echo,
 )
-from planner.currencies import CODES, currency_in
+from planner.currencies import CODES, currency_in, settled
 from planner.quantities import read_quantity
 
 if TYPE_CHECKING:
@@ -82,6 +82,23 @@ class Share(Ratio):
         return Understood(ratio, plain=not isinstance(typed.value, str))
 
 
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def day_in(text: str) -> dt.date | None:
+    """The day that a text is, as year, month and day; None for any other: 02/11/2026 is two days.
+
+    >>> day_in(" 2026-11-29 "), day_in("20261129")
+    (datetime.date(2026, 11, 29), None)
+    """
+    if not _DAY.fullmatch(text.strip()):
+        return None
+    try:
+        return dt.date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Day(Text):
     """A day, as a date or as 2026-11-29; kept as that text."""
@@ -93,10 +110,10 @@ class Day(Text):
         if isinstance(value, dt.datetime):
             value = value.date()
         if isinstance(value, str):
-            try:
-                value = dt.date.fromisoformat(value.strip())
-            except ValueError:
-                raise BadValueError(f"{column.label} is {echo(typed.value)}", self.accepted) from None
+            day = day_in(value)
+            if day is None:
+                raise BadValueError(f"{column.label} is {echo(typed.value)}", self.accepted)
+            value = day
         if not isinstance(value, dt.date):
             raise BadValueError(f"{column.label} is {value}, not a date", self.accepted)
         return Understood(value.isoformat())
@@ -109,15 +126,25 @@ class CurrencyCode(Text):
     def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
         """The code."""
         text = Text.read(self, column, unit, typed).value
-        code = text.upper()
-        if code not in CODES:
+        code = currency_of(text)
+        if not code:
             named, rest = currency_in(text)
-            if not named or rest:
-                raise BadValueError(f"{column.label} is {echo(text)}", self.accepted)
-            if len(named) > 1 and named[0] != "USD":
-                raise BadValueError(f"{column.label} is {echo(text)}, which may be {' or '.join(named)}", self.accepted)
-            code = named[0]
+            may = f", which may be {' or '.join(named)}" if named and not rest else ""
+            raise BadValueError(f"{column.label} is {echo(text)}{may}", self.accepted)
         return Understood(code, plain=code == typed.value)
+
+
+def currency_of(text: str) -> str:
+    """The currency that a text names by its code, or by a sign that means no other; empty for any other text.
+
+    >>> currency_of("eur"), currency_of("\u20ac"), currency_of("kr")
+    ('EUR', 'EUR', '')
+    """
+    code = text.strip().upper()
+    if code in CODES:
+        return code
+    named, rest = currency_in(text)
+    return settled(named) if named and not rest else ""
 
 
 DAY: Final = Day("a date such as 2026-11-29")

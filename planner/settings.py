@@ -17,8 +17,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from planner.columns import BadValueError, Column, Typed, echo, read_value
-from planner.currencies import CODES, SIGNS
+from planner.currencies import CODES
 from planner.issues import PlannerError
+from planner.rules import CURRENCY, day_in
+from planner.units import BARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +37,6 @@ PAPERS: Final = ("A4", "Letter")
 VARIANTS: Final = ("pdf/ua-1", "pdf/a-3b", "pdf/a-3a")
 LOCALE: Final = "en"
 
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _A_DATE: Final = "a date such as 2026-12-12"
 _CLOSE: Final = 0.6
 
@@ -128,40 +129,35 @@ def _locale(label: str, value: Any) -> str:
 
 
 def _currency(label: str, value: Any) -> str:
-    """An ISO 4217 code."""
+    """A currency by its code, or by a sign that means no other."""
     text = _text(label, value)
-    code = text.upper()
-    if code not in CODES:
+    try:
+        code: str = CURRENCY.read(Column(label, CURRENCY), BARE, Typed(text)).value
+    except BadValueError as bad:
         meant = _meant(text)
-        hint = f" (did you mean {meant}?)" if meant else ""
-        raise BadValueError(f"{label} is {echo(text)}{hint}", "one currency by its ISO code such as USD, EUR, JPY")
+        raise BadValueError(bad.problem + (f" (did you mean {meant}?)" if meant else ""), bad.accepted) from None
     return code
 
 
-# What ISO 4217 gives a code that starts with X and is money: the others are metals, funds, tests and none.
-_SHARED: Final = frozenset({"XAF", "XCD", "XCG", "XOF", "XPF"})
 _CODE: Final = re.compile(r"[A-Z]{3}")
-_FEW: Final = 3
 
 
 def _meant(text: str) -> str:
-    """The currency that a sign, an English name or a slip of the finger may mean; nothing where it may be several."""
-    named = {name.casefold(): code for code, name in currencies().items()}
-    # A sign may be shared by several currencies; the one meant most often is offered and never taken.
-    signed = SIGNS.get(text, ())
-    meant = " or ".join(signed if len(signed) <= _FEW else signed[:1]) or named.get(text.casefold(), "")
+    """The currency that an English name or a slip of the finger may mean; nothing where it may be several."""
+    named = {name.casefold(): code for code, name in _names().items()}
+    meant = named.get(text.casefold(), "")
     if meant or not _CODE.fullmatch(text):
         return meant
-    return next(iter(difflib.get_close_matches(text, currencies(), n=1, cutoff=_CLOSE)), "")
+    return next(iter(difflib.get_close_matches(text, sorted(CODES), n=1, cutoff=_CLOSE)), "")
 
 
 @cache
-def currencies() -> Mapping[str, str]:
-    """The English names of the currencies that Babel knows, by their ISO 4217 codes."""
+def _names() -> Mapping[str, str]:
+    """The English names of the currencies, by their codes."""
     from babel import Locale  # noqa: PLC0415  as above
 
     known = Locale(LOCALE).currencies
-    return MappingProxyType({code: name for code, name in known.items() if not code.startswith("X") or code in _SHARED})
+    return MappingProxyType({code: known[code] for code in sorted(CODES & set(known))})
 
 
 def _decisions(label: str, value: Any) -> tuple[Decision, ...]:
@@ -187,13 +183,10 @@ def read_date(label: str, value: Any) -> dt.date:
         return value.date()
     if isinstance(value, dt.date):
         return value
-    text = str(value).strip()
-    try:
-        if _DATE.fullmatch(text):
-            return dt.date.fromisoformat(text)
-    except ValueError:
-        pass
-    raise BadValueError(f"{label} is {echo(text)}", _A_DATE)
+    day = day_in(str(value))
+    if day is None:
+        raise BadValueError(f"{label} is {echo(str(value).strip())}", _A_DATE)
+    return day
 
 
 def _named(label: str, help_: str, *aliases: str) -> Setting:
@@ -270,7 +263,7 @@ class Settings:
         Setting(
             "Currency",
             _currency,
-            "one currency by its ISO code such as USD, EUR, JPY",
+            CURRENCY.accepted,
             "The currency in which amounts are compared. Blank: the first that a priced row names.",
             ("report currency", "currency code"),
             example="USD",

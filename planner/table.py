@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.cells import is_blank, place_of, understand
 from planner.columns import BadValueError, echo
+from planner.currencies import settled
 from planner.headers import (
     Cell,
     Grid,
@@ -43,7 +44,6 @@ _WANT: Final = MappingProxyType(
     {"weights_gb": "weights_gb", "precision": "weights_gb", "device_bandwidth_gb_s": "device_bandwidth_gb_s"}
 )
 _LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
-DOLLAR: Final = "USD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ class _Row:
                 self._refuse(name, problem, "one currency a row")
                 continue
             possible, said = both, said or f"{label} in {_one_of(both)}"
-        if len(possible) > 1 and possible[0] != DOLLAR:
+        if possible and not settled(possible):
             # A yen and a yuan share a sign, and differ by a factor of twenty.
             first = next(iter(shown))
             problem = f"{COLUMNS[first].label} is in {' or '.join(possible)}: they share a sign"
@@ -412,7 +412,7 @@ class _Row:
 
 def _one_of(codes: tuple[str, ...]) -> str:
     """Currencies as a message names them: a dollar sign is the US one's unless another is meant."""
-    return codes[0] if codes[0] == DOLLAR else " or ".join(codes)
+    return settled(codes) or " or ".join(codes)
 
 
 @cache

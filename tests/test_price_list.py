@@ -61,6 +61,9 @@ def test_a_workbooks_list_is_found_on_any_sheet(tmp_path):
         (["Device,Price", "A,\u00a51"],
          "'prices.csv'!B2: Price per device is in JPY or CNY: they share a sign; expected the currency's code in a column "
          "Currency."),
+        (["Device,Price (kr/h)", "A,1"],
+         "'prices.csv'!B1: Price per device is in SEK or NOK or DKK: they share a sign; expected the currency's code in a "
+         "column Currency."),
         (["Device,Price (EUR/h),Currency", "A,1,USD"], "'prices.csv'!C2: Currency is USD; expected EUR as above."),
     ],
 )  # fmt: skip

@@ -165,7 +165,7 @@ def test_half_the_utilisation_is_twice_the_cost():
          "Prices are given without their currency; name it, such as USD."),
         ({"utilisation": 0.4}, "Utilisation is given without a price; it says what share of a paid hour is busy."),
         ({"prices": {"H100 SXM": 0, "H200 SXM": "x", "zzz": 1}, "utilisation": "140%", "currency": "USD"},
-         "Price of H100 SXM is 0; expected a number above 0. Price of H200 SXM is 'x', not a number; expected a number "
+         "Price of H100 SXM is 0 money/h; expected a number above 0 (money/h). Price of H200 SXM is 'x', not a number; expected a number "
          "above 0. No device is named zzz; `planner catalog devices` shows them all. Utilisation is '140%'; expected a "
          "ratio above 0 to 1, or 10 to 100 for percent."),
         ({"prices": {"H100 SXM": 2, "h100-sxm5-80gb": 3}, "utilisation": 1, "currency": "USD"},
@@ -404,3 +404,32 @@ def test_the_temporary_file_is_gone(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     sweep("H100 SXM", "llama-3.1-8b", "fp8", 1, "10+10")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_prices_name_their_currency_by_a_sign_and_win_over_a_list():
+    asked = sweep_of(
+        *SMALL, "1,2", prices={"H100 SXM": "$2.50"}, listed={"h100-sxm5-80gb": 9, "H200 SXM": 3}, utilisation=0.5
+    )
+    assert asked.currency == "USD"
+    assert dict(asked.prices) == {"H100 SXM": 2.5, "H200 SXM": 3.0}
+    assert sweep_of(*SMALL, "1,2", prices={"H100 SXM": 2}, utilisation=1, currency="eur").currency == "EUR"
+
+
+@pytest.mark.parametrize(
+    ("money", "said"),
+    [
+        (
+            {"prices": {"H100 SXM": 2}, "currency": "bananas"},
+            "Currency is 'bananas'; expected a currency's code such as USD, EUR or JPY.",
+        ),
+        (
+            {"prices": {"H100 SXM": "$2"}, "currency": "EUR"},
+            "Prices are in EUR and in USD; a sweep needs one currency.",
+        ),
+        ({"prices": {"H100 SXM": "\u00a52"}}, "Price of H100 SXM is in JPY or CNY; expected the currency's code."),
+    ],
+)
+def test_a_currency_that_is_none_or_two_is_refused(money, said):
+    with pytest.raises(PlannerError) as refused:
+        sweep_of(*SMALL, "1,2", utilisation=0.5, **money)
+    assert str(refused.value).startswith(said)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from planner.columns import BadValueError, Column, Number, Ratio, Typed, read_value
+from planner.columns import BadValueError, Column, Ratio, Typed, read_value
+from planner.currencies import settled
 from planner.issues import PlannerError
 from planner.plan.bulk_columns import TEXTS, Words
 from planner.plan.fill import EMPTY_LIBRARY, Library
@@ -15,14 +16,16 @@ from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS
 from planner.plan.sweep_axes import Axis, Grid, read_contexts, read_devices, read_models, read_numbers, read_words
 from planner.plan.sweep_points import PRICES, TASKS, Sweep, evaluate_sweep, joined_columns
+from planner.rules import CURRENCY, Money
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from planner.columns import Understood
     from planner.plan.resolve import Resolution
 
 LIMIT: Final = 2_000_000
-_PRICE: Final = Number(above=0)
+_PRICE: Final = Money(above=0)
 
 
 def sweep_of(  # noqa: PLR0917
@@ -36,7 +39,8 @@ def sweep_of(  # noqa: PLR0917
     engines: str | Iterable[str] = (),
     kv_precisions: str | Iterable[Any] = (),
     fixed: Mapping[str, Any] | None = None,
-    prices: Mapping[str, float] | None = None,
+    prices: Mapping[str, float | str] | None = None,
+    listed: Mapping[str, float | str] | None = None,
     utilisation: float | str | None = None,
     currency: str = "",
     front: str = "task",
@@ -47,7 +51,8 @@ def sweep_of(  # noqa: PLR0917
 ) -> Sweep:
     """What to sweep, from lists as the command line takes them, or from values.
 
-    Prices are by device, in one currency, and need a utilisation: the share of the paid hours that is busy.
+    Prices are by device, in one currency, and need a utilisation: the share of the paid hours that is busy; ``prices``
+    win over those ``listed`` elsewhere.
     Raises PlannerError where a name is not known, a number is refused, prices come without utilisation or currency, or
     the combinations are more than the limit.
     """
@@ -80,13 +85,14 @@ def sweep_of(  # noqa: PLR0917
     axes = [Axis.of(name, fields) for name, fields in lists.items() if next(iter(fields.values()))]
     swept = {name for axis in axes for name in axis.fields}
     same = {name: read(_fixed, name, value, swept) for name, value in (fixed or {}).items()}
-    known = read(_prices, prices or {}, library) or {}
+    own, shown = read(_prices, prices or {}, library) or ({}, set())
+    known = (read(_prices, listed or {}, library) or ({}, set()))[0] | own
     share = None if utilisation is None else read(_read, "utilisation", Ratio(), utilisation)
     if base:
-        axes.insert(0, _base_axis(base, swept | set(same) | ({"device_cost_h"} if prices else set())))
+        axes.insert(0, _base_axis(base, swept | set(same) | ({"device_cost_h"} if known else set())))
     there = {name: column for axis in axes for name, column in axis.fields.items()} | same
-    currency = currency.strip() or read(_currency_of, there.get("currency")) or ""
-    read(_refuse_half_a_price, prices, bool(PRICES & there.keys()), utilisation is not None, currency)
+    code = read(_currency, currency.strip(), shown) or read(_currency_of, there.get("currency")) or ""
+    read(_refuse_half_a_price, prices or listed, bool(PRICES & there.keys()), utilisation is not None, code)
     if wrong:
         raise PlannerError(" ".join(wrong))
     _refuse_lacking(axes, same, has_base=bool(base))
@@ -97,7 +103,7 @@ def sweep_of(  # noqa: PLR0917
             f"The sweep has {grid.size:,} points ({each}), above the limit of {limit:,}; "
             "narrow a list, or raise the limit."
         )
-    return Sweep(grid, library, known, share, currency, front, only_fitting)
+    return Sweep(grid, library, known, share, code, front, only_fitting)
 
 
 def sweep(*lists: Any, **options: Any) -> dict[str, Any]:
@@ -130,25 +136,40 @@ def _fixed(name: str, value: Any, swept: set[str]) -> Any:
     return _read(name, COLUMNS[name].rule, value, COLUMNS[name])
 
 
-def _prices(typed: Mapping[str, Any], library: Library) -> dict[str, float]:
-    """Prices by the device's name in the catalogue.
+def _prices(typed: Mapping[str, Any], library: Library) -> tuple[dict[str, float], set[str]]:
+    """Prices by the device's name in the catalogue, and the currencies that their texts name.
 
     Raises PlannerError with every name that is no device and every price that is refused.
     """
     found: dict[str, float] = {}
+    shown: set[str] = set()
     wrong: list[str] = []
     for name, value in typed.items():
+        column = Column(f"Price of {name}", _PRICE)
         try:
             device = _device_of(name, library)
-            price = _read("price", _PRICE, value, Column(f"Price of {name}", _PRICE))
+            price = _understood("device_cost_h", value, column)
         except PlannerError as error:
             wrong.append(str(error))
             continue
-        if found.setdefault(device, price) != price:
-            wrong.append(f"{device} has two prices, {found[device]:,.10g} and {price:,.10g}; give one.")
+        if price.currencies and not settled(price.currencies):
+            wrong.append(f"{column.label} is in {' or '.join(price.currencies)}; expected the currency's code.")
+        elif price.currencies:
+            shown.add(settled(price.currencies))
+        if found.setdefault(device, price.value) != price.value:
+            wrong.append(f"{device} has two prices, {found[device]:,.10g} and {price.value:,.10g}; give one.")
     if wrong:
         raise PlannerError(" ".join(wrong))
-    return found
+    return found, shown
+
+
+def _currency(typed: str, shown: set[str]) -> str:
+    """The currency of the prices: named, else that which stands beside them. Raises PlannerError for two."""
+    code: str = _understood("currency", typed, Column("Currency", CURRENCY)).value if typed else ""
+    named = sorted({code, *shown} - {""})
+    if len(named) > 1:
+        raise PlannerError(f"Prices are in {' and in '.join(named)}; a sweep needs one currency.")
+    return named[0] if named else ""
 
 
 def _refuse_half_a_price(prices: Any, held: bool, used: bool, currency: str) -> None:
@@ -173,8 +194,12 @@ def _currency_of(column: Any) -> str:
 
 
 def _read(name: str, rule: Any, value: Any, column: Column | None = None) -> Any:
+    return _understood(name, value, column or Column(name.capitalize(), rule)).value
+
+
+def _understood(name: str, value: Any, column: Column) -> Understood:
     try:
-        return read_value(name, column or Column(name.capitalize(), rule), Typed(value)).value
+        return read_value(name, column, Typed(value))
     except BadValueError as bad:
         raise PlannerError(f"{bad.problem}; expected {bad.accepted}.") from bad
 

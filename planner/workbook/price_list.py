@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from planner.cells import is_blank, understand
 from planner.columns import BadValueError, Column
-from planner.currencies import currency_in
+from planner.currencies import currency_in, settled
 from planner.headers import Cell, Grid, HeaderCell, Headings, column_letters, normalise, split_unit
 from planner.issues import Issue, PlannerError, Severity, quoted_sheet
 from planner.plan.scenario import COLUMNS
@@ -19,7 +19,7 @@ from planner.rules import CURRENCY, Money
 from planner.workbook.read import read_workbook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from planner.columns import Understood
@@ -39,7 +39,6 @@ _HEADINGS: Final = Headings(
 )  # fmt: skip
 _NEEDED: Final = frozenset({"device", "device_cost_h"})
 _WANTED: Final = "a column Device and a column Price per device (money per hour)"
-_DOLLAR: Final = "USD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,9 @@ def _columns(grid: Grid, row: int) -> dict[str, int]:
 
 def _prices(grid: Grid, head: int, columns: dict[str, int], path: Path) -> PriceList:
     named = currency_in(str(grid.rows[head][columns["device_cost_h"]].value))[0]
-    reader = _Reader(grid, columns, list(named[:1]))
+    reader = _Reader(grid, columns, [settled(named)] if settled(named) else [])
+    if named and not settled(named) and "currency" not in columns:
+        reader.refuse_sign(head, named)
     for row in sorted(number for number in grid.rows if number > head):
         reader.take(row)
     if reader.issues:
@@ -140,11 +141,14 @@ class _Reader:
             return typed.value if typed else ""
         price = held["device_cost_h"]
         shown = price.currencies if price else ()
-        if len(shown) > 1 and shown[0] != _DOLLAR:
-            problem = f"Price per device is in {' or '.join(shown)}: they share a sign"
-            self.refuse(row, "device_cost_h", problem, "the currency's code in a column Currency")
-            return ""
-        return shown[0] if shown else ""
+        if shown and not settled(shown):
+            self.refuse_sign(row, shown)
+        return settled(shown) if shown else ""
+
+    def refuse_sign(self, row: int, named: Sequence[str]) -> None:
+        """Say that a sign of the prices may be of several currencies."""
+        problem = f"Price per device is in {' or '.join(named)}: they share a sign"
+        self.refuse(row, "device_cost_h", problem, "the currency's code in a column Currency")
 
     def understood(self, row: int, name: str, cell: Cell | None) -> Understood | None:
         """What a cell holds, None where it is refused."""
