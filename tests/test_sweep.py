@@ -166,7 +166,7 @@ def test_half_the_utilisation_is_twice_the_cost():
         ({"utilisation": 0.4}, "Utilisation is given without a price; it says what share of a paid hour is busy."),
         ({"prices": {"H100 SXM": 0, "H200 SXM": "x", "zzz": 1}, "utilisation": "140%", "currency": "USD"},
          "Price of H100 SXM is 0 money/h; expected a number above 0 (money/h). Price of H200 SXM is 'x', not a number; expected a number "
-         "above 0. No device is named zzz; `planner catalog devices` shows them all. Utilisation is '140%'; expected a "
+         "above 0 (money/h). No device is named zzz; `planner catalog devices` shows them all. Utilisation is '140%'; expected a "
          "ratio above 0 to 1, or 10 to 100 for percent."),
         ({"prices": {"H100 SXM": 2, "h100-sxm5-80gb": 3}, "utilisation": 1, "currency": "USD"},
          "H100 SXM5 80GB has two prices, 2 and 3; give one."),
@@ -411,7 +411,7 @@ def test_prices_name_their_currency_by_a_sign_and_win_over_a_list():
         *SMALL, "1,2", prices={"H100 SXM": "$2.50"}, listed={"h100-sxm5-80gb": 9, "H200 SXM": 3}, utilisation=0.5
     )
     assert asked.currency == "USD"
-    assert dict(asked.prices) == {"H100 SXM": 2.5, "H200 SXM": 3.0}
+    assert dict(asked.prices) == {"H100 SXM5 80GB": 2.5, "H200 SXM 141GB": 3.0}
     assert sweep_of(*SMALL, "1,2", prices={"H100 SXM": 2}, utilisation=1, currency="eur").currency == "EUR"
 
 
