@@ -48,9 +48,21 @@ class Money(Number):
         if typed.header_factor != 1 and text.strip().replace(".", "").isdigit():
             # A plain number under a header with a unit of its own is in that unit.
             typed = dataclasses.replace(typed, value=float(text) if text.count(".") <= 1 else text)
-            return dataclasses.replace(Number.read(self, column, unit, typed), plain=False, link="", currencies=named)
+            understood = Number.read(self, column, unit, typed)
+            named = _both(column, named, typed.currencies)
+            return dataclasses.replace(understood, plain=False, link="", currencies=named)
         understood = Number.read(self, column, unit, dataclasses.replace(typed, value=text))
-        return dataclasses.replace(understood, currencies=named or typed.currencies)
+        return dataclasses.replace(understood, currencies=_both(column, named, typed.currencies))
+
+
+def _both(column: Column, named: tuple[str, ...], shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The currencies that a text and its header or number format have in common; raises BadValueError for none."""
+    if not named or not shown:
+        return named or shown
+    both = tuple(code for code in named if code in shown)
+    if not both:
+        raise BadValueError(f"{column.label} is in {named[0]} where {shown[0]} is shown", "one currency", "currency")
+    return both
 
 
 def _is_million(word: str) -> bool:

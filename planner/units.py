@@ -23,6 +23,7 @@ US_PER_MS: Final = 1_000
 MS_PER_S: Final = 1_000
 S_PER_HOUR: Final = 3_600
 HOURS_PER_YEAR: Final = 8_760
+MONTHS_PER_YEAR: Final = 12
 W_PER_KW: Final = 1_000
 PER_MILLION: Final = 1_000_000
 # Binary fractions miss decimal ones by a hair, and a sum misses by more: what fits to a trillionth fits.

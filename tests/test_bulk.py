@@ -85,6 +85,8 @@ KINDS = {
     "owned, with staff alone": H100 | DENSE | {"device_capex_cost": 30_000.0, "useful_life_years": 4.0}
     | {"busy_share": 0.3, "staff_cost_month": 9_000.0},
     "busy as the load asks": H100 | DENSE | {"device_cost_h": 2.5, "offered_requests_per_hour": 100.0},
+    "busy as the requests of a month ask": H100 | DENSE | {"device_cost_h": 2.5, "requests_month": 10_000.0},
+    "more requests than a month holds": H100 | DENSE | {"device_cost_h": 2.5, "requests_month": 1e9},
     "a load beyond capacity, priced": H100 | DENSE | {"device_cost_h": 2.5, "offered_requests_per_hour": 1e6},
     "rented, of the core": {"weights_gb": 16.0, "bandwidth_gb_s": 1000.0, "devices": 1.0, **TOKENS, "efficiency": 0.7}
     | RENTED | {"prefill_tokens_per_sec": 9000.0},

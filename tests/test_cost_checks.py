@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from planner.issues import Severity
-from planner.plan.cost_checks import COST_FLAGS
+from planner.plan.cost_checks import COST_FLAGS, near_whole
 from planner.plan.evaluate import evaluate
 from planner.plan.scenario import COLUMNS, Scenario
 from planner.plan.study import study_of
@@ -64,6 +64,21 @@ FOUND = {
         "requests_month",
         "Requests per month are 100,000, the offered load makes 730,000 in 730 hours",
     ),
+    "cost-of-one": (
+        CORE | RENTED | {"device_bandwidth_gb_s": None, "bandwidth_gb_s": 6700, "devices": None},
+        "devices",
+        "The number of devices is not known, so that the cost is that of one",
+    ),
+    "instance-part": (
+        {"instance_cost_h": 80, "instance_devices": 8, "busy_share": 0.5},
+        "instance_cost_h",
+        "1 of the 8 devices of the rented instances are used; all are paid for",
+    ),
+    "cache-dear": (
+        RENTED | {"input_cost_m": 1, "cached_cost_m": 5, "output_cost_m": 3},
+        "cached_cost_m",
+        "Cached tokens cost 5, more than the 1 of others, so that nobody would cache",
+    ),
     "misses-target": (
         {"target_tokens_per_sec": 1000, "target_response_s": 0.5},
         "target_tokens_per_sec",
@@ -84,8 +99,8 @@ def test_each_flag_names_its_input_and_says_what_to_do(code):
 
 
 def test_every_flag_is_reached():
-    # That of the currency shows beside other rows alone: tests/test_purse.py.
-    assert set(FOUND) | {"currency"} == set(COST_FLAGS)
+    # Those of currencies and days show beside other rows and a day alone: tests/test_purse.py.
+    assert set(FOUND) | {"currency", "day-ahead"} == set(COST_FLAGS)
 
 
 def test_a_sound_price_calls_for_nothing():
@@ -110,3 +125,46 @@ def test_requests_that_agree_with_the_load_or_its_average_call_for_nothing(month
     changes = {"requests_month": month, "offered_requests_per_hour": 1000, "peak_to_average": 3}
     found = evaluate(dataclasses.replace(NAMED, **changes))
     assert "requests-differ" not in {issue.code for issue in found.issues}
+
+
+@pytest.mark.parametrize(
+    ("month", "busy", "said"),
+    [
+        (1_000, 0.5, "Utilisation is 50%, but the requests of a month take 0% of the capacity"),
+        (None, 0.5, ""),
+    ],
+)
+def test_a_typed_utilisation_is_held_against_the_requests_of_a_month(month, busy, said):
+    found = evaluate(dataclasses.replace(NAMED, device_cost_h=2.5, busy_share=busy, requests_month=month))
+    assert [issue.problem for issue in found.issues if issue.code == "load-differs"] == ([said] if said else [])
+
+
+def test_utilisation_follows_from_the_requests_of_a_month():
+    found = evaluate(dataclasses.replace(NAMED, device_cost_h=2.5, requests_month=100_000))
+    assert found.busy_share == pytest.approx(100_000 / 730 / found.fleet_requests_per_hour)
+    over = evaluate(dataclasses.replace(NAMED, device_cost_h=2.5, requests_month=1e9))
+    assert over.busy_share is None
+    (issue,) = (i for i in over.issues if i.code == "no-utilisation")
+    assert "the requests of a month take" in issue.problem
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(1.0027, "100.3%"), (0.996, "99.6%"), (1.0, "100%"), (0.5, "50%"), (12.34, "1,234%")]
+)
+def test_a_share_that_is_not_the_whole_does_not_read_as_the_whole(share, said):
+    assert near_whole(share) == said
+
+
+def test_depreciation_is_by_the_month_however_many_hours_are_paid():
+    owned = dataclasses.replace(NAMED, device_capex_cost=30_000, useful_life_years=4, busy_share=0.5)
+    costs = [evaluate(dataclasses.replace(owned, hours_per_month=hours)).monthly_cost for hours in (730, 200, 100)]
+    assert costs == pytest.approx([30_000 / 48] * 3)
+
+
+def test_rented_instances_are_paid_for_whole():
+    for replicas, paid in ((1, 8), (8, 8), (9, 16)):
+        found = evaluate(
+            dataclasses.replace(NAMED, instance_cost_h=80, instance_devices=8, busy_share=0.5, replicas=replicas)
+        )
+        assert found.fleet_devices == paid
+        assert found.monthly_cost == pytest.approx(paid * 10 * 730)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.formulas.demand import devices_for_load
 from planner.plan.demand_plan import MONTHS, demand_plan, first_month, later
 from planner.plan.evaluate import evaluate
 from planner.plan.scenario import Scenario
@@ -144,3 +145,37 @@ def test_a_study_plans_from_the_day_that_it_is_told():
     one, none = study.demand
     assert one.months[0].first == dt.date(2027, 2, 1)
     assert none is None
+
+
+def test_owned_devices_are_kept_when_demand_falls_and_rented_ones_given_back():
+    falling = {"requests_month": 20_000_000, "growth_share_month": -0.3, "peak_to_average": 5}
+    _, rented = plan(**falling)
+    _, owned = plan(**falling, device_cost_h=None, device_capex_cost=30_000, useful_life_years=4)
+    assert rented.months[-1].paid_devices == rented.months[-1].devices < rented.months[0].devices
+    assert {month.paid_devices for month in owned.months} == {owned.months[0].devices}
+    assert {month.monthly_cost for month in owned.months} == {pytest.approx(owned.months[0].devices * 30_000 / 48)}
+
+
+def test_instances_are_bought_whole():
+    _, found = plan(
+        device_cost_h=None, instance_cost_h=20, instance_devices=8, growth_share_month=0.3, peak_to_average=5
+    )
+    assert {month.paid_devices % 8 for month in found.months} == {0}
+    for month in found.months:
+        assert 0 <= month.paid_devices - month.devices < 8
+        assert month.monthly_cost == pytest.approx(month.paid_devices * 2.5 * 730)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
+def test_a_load_of_just_so_many_deployments_buys_no_more(count):
+    for served in (1100.0, 333.3, 0.7, 51_643.21):
+        assert devices_for_load(served * count / 1.1, 0.1, served, 1) == count
+
+
+def test_what_loses_later_is_not_paid_back():
+    result, _ = plan()
+    # In the first month the API is dearer, in the last far cheaper.
+    _, found = plan(device_cost_h=0.9, growth_share_month=-0.4)
+    assert found.months[0].saving_cost_month > 0 > found.months[-1].saved_cost
+    assert found.paid_back is None
+    assert result.requests_month == 1_000_000

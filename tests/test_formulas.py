@@ -319,14 +319,16 @@ def test_limits_at_zero(formula):
         "shared_prefill_s": ["peak_tflop_s", "devices", "stall_mfu"],
         "stall_ms": ["output_tokens"],
         "device_share_cost_h": ["instance_devices"],
-        "depreciation_cost_h": ["useful_life_years"],
+        "depreciation_cost_h": ["useful_life_years", "hours_per_month"],
+        "whole_instance_devices": ["instance_devices"],
         "monthly_as_cost_h": ["hours_per_month"],
         "device_monthly_as_cost_h": ["hours_per_month"],
         "prefill_share": ["response_time_s"],
         "stalled_prefill_share": ["step_time_ms"],
         "cost_per_m_input_tokens": ["prompt_tokens"],
         "cost_per_m_generated_tokens": ["output_tokens"],
-        "deployments_cost_month": ["replicas"],
+        "busy_share_of_month": ["hours_per_month", "fleet_requests_per_hour"],
+        "devices_cost_month": ["fleet_devices"],
         "cache_saved_s": ["prefill_tokens_per_sec"],
         "cache_saved_compute_s": ["peak_tflop_s", "devices", "prefill_mfu"],
         "cost_per_m_tokens": ["aggregate_tokens_per_sec", "busy_share"],
@@ -412,12 +414,15 @@ HELD = {
     "speculative_tokens_per_sec": _TOKEN,
     "longest_context_tokens": _TOKEN,
     "longest_window_context_tokens": _TOKEN,
+    # Months are counted, twelve a year, whatever their hours.
+    "depreciation_cost_h": ("second",),
 }
 # Figures under which the equation shows that a unit is not free, where twos do not.
 SHOWING = {
     "longest_context_tokens": {"kv_bytes_per_token": 3e8},
     "longest_window_context_tokens": {"kv_room_tokens": 1.5},
     "prefill_tflop": {"cached_tokens": 1.0},
+    "depreciation_cost_h": {"capex_cost": 5.0},
 }
 # Names that end in no unit and yet have one.
 WITHOUT_SUFFIX = {"bits_per_weight": "bits", "cost": "money"}

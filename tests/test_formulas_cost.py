@@ -25,7 +25,6 @@ from planner.formulas.cost import (
     monthly_as_cost_h,
     monthly_capacity_m_tokens,
     monthly_cost,
-    owned_cost_h,
     rented_cost_h,
 )
 from planner.formulas.demand import (
@@ -42,11 +41,10 @@ MONEY = st.floats(min_value=0.01, max_value=1e6)
     [
         (rented_cost_h(2.5, 8), 20),
         # (250,000 - 25,000) / (4 x 8,760)
-        (depreciation_cost_h(250_000, 25_000, 4), 225_000 / 35_040),
+        (depreciation_cost_h(250_000, 25_000, 4, 730), 225_000 / 35_040),
         # 700 W x 8 = 5.6 kW; x 1.3 = 7.28 kW; x 0.12
         (energy_cost_h(700, 8, 1.3, 0.12), 0.8736),
         (monthly_as_cost_h(7300, 730), 10),
-        (owned_cost_h(6.5, 1, 2.5), 10),
         # 162.7 x 3,600 x 730 x 0.5 / 1e6
         (monthly_capacity_m_tokens(162.7, 730, 0.5), 162.7 * 3600 * 365 / 1e6),
         (cost_per_request(20, 1000, 0.5), 0.04),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 
 import pytest
 
 from planner.issues import Severity
 from planner.plan.purse import Purse, purse_of
 from planner.plan.scenario import Scenario
-from planner.plan.study import study_of
+from planner.plan.study import Options, study_of
 from planner.settings import Settings
 
 PRICED = Scenario(
@@ -121,3 +122,71 @@ def test_the_wanted_currency_decides():
     assert study.purse.code == "EUR"
     assert study.recommendation.best is study.cases[0].result
     assert not study.recommendation.by_cost
+
+
+def test_a_rate_that_leads_elsewhere_converts_nothing():
+    other = priced(currency="EUR", exchange_rate=1.08, exchange_day="2026-11-02", exchange_currency="USD")
+    study = study_of([priced(currency="USD", device_cost_h=9), other])
+    assert study.purse.code == "USD"
+    assert study.recommendation.best is study.cases[1].result
+    pounds = study_of([priced(currency="GBP"), other], settings=Settings(currency="GBP"))
+    assert pounds.purse.amount(pounds.cases[1].result, "monthly_cost") is None
+    assert said(pounds)[0][2] == (
+        "The exchange rate leads to USD, the comparison is in GBP, so amounts are not compared"
+    )
+
+
+def test_a_rate_into_a_currency_that_no_row_names_is_asked_about():
+    other = priced(currency="EUR", exchange_rate=0.86, exchange_day="2026-11-02")
+    study = study_of([other], settings=Settings(currency="GBP"))
+    assert said(study) == [
+        (
+            Severity.WARNING,
+            "exchange_currency",
+            "The exchange rate does not say into which currency; it is taken as EUR to GBP",
+        )
+    ]
+
+
+def test_the_currency_of_comparison_is_one_that_needs_no_rate():
+    eur = priced(currency="EUR", exchange_rate=1.08, exchange_day="2026-11-02")
+    for rows in ([eur, priced(currency="USD")], [priced(currency="USD"), eur]):
+        assert study_of(rows).purse.code == "USD"
+
+
+def test_a_rate_the_wrong_way_round_is_asked_about():
+    study = study_of(
+        [
+            priced(currency="USD"),
+            priced(currency="INR", device_cost_h=250, exchange_rate=95.32, exchange_day="2026-11-02"),
+        ]
+    )
+    assert said(study) == [
+        (
+            Severity.WARNING,
+            "exchange_rate",
+            "95.32 USD for one INR is far from any known rate (the other way round it is 0.010491), so amounts are not "
+            "compared",
+        )
+    ]
+    assert study.purse.amount(study.cases[1].result, "monthly_cost") is None
+
+
+def test_two_rates_of_the_same_currencies_are_asked_about():
+    rows = [
+        priced(currency="USD"),
+        *(priced(currency="EUR", exchange_rate=rate, exchange_day="2026-11-02") for rate in (1.08, 1.081, 0.92)),
+    ]
+    assert [problem for _, _, problem in said(study_of(rows))] == ["One EUR is 0.92 USD here and 1.08 in a row above"]
+
+
+def test_a_wanted_currency_relabels_no_price_in_silence():
+    study = study_of([PRICED], settings=Settings(currency="INR"))
+    assert said(study) == [(Severity.WARNING, "currency", "No row names its currency, so prices are taken as INR")]
+
+
+def test_a_day_to_come_is_asked_about():
+    rows = [priced(currency="USD", price_day="2027-11-01"), priced(currency="USD", price_day="2026-11-01")]
+    study = study_of(rows, Options(today=dt.date(2026, 11, 29)))
+    (issue,) = (issue for issue in study.issues if issue.code == "day-ahead")
+    assert (issue.field, issue.problem) == ("price_day", "Prices of is 2027-11-01, a day to come")

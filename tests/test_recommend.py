@@ -292,3 +292,28 @@ def test_no_qualifying_scenario_is_cheaper_than_the_best(rows):
     assert (best is None) == (not able)
     if best is not None:
         assert best.cost_per_m_tokens == min(r.cost_per_m_tokens for r in able)
+
+
+def test_a_scenario_whose_queue_only_grows_is_not_recommended():
+    dear, cheap = (
+        named(name="dear", **RENT),
+        named(name="cheap", offered_requests_per_hour=1e9, **RENT | {"device_cost_h": 0.1}),
+    )
+    found = recommend([dear, cheap], purse_of([dear.scenario]))
+    assert found.standings[1] is Standing.UNSTABLE
+    assert found.best is dear
+
+
+def test_a_cost_of_one_device_for_want_of_their_number_decides_nothing():
+    alone = evaluate(
+        dataclasses.replace(
+            BASE, device_bandwidth_gb_s=None, bandwidth_gb_s=6700, devices=None, device_memory_gb=None, **RENT
+        )
+    )
+    found = recommend([alone], purse_of([alone.scenario]))
+    assert alone.cost_per_m_tokens is not None
+    assert not found.by_cost
+
+
+def test_what_does_not_fit_is_cheaper_than_nothing():
+    assert against_api(named(model="DeepSeek-V3", **RENT, input_cost_m=1, output_cost_m=9)) is AgainstApi.NO_FIT

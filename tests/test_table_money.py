@@ -155,3 +155,8 @@ def test_the_rows_that_are_good_run_beside_those_that_are_not():
     table = read_table([Grid("Scenarios", rows)])
     assert len(table.entries) == 1
     assert [issue.cell for issue in table.issues if issue.severity == "error"] == ["C3", "C4"]
+
+
+def test_a_text_in_another_currency_than_its_header_is_asked_about():
+    (found,) = errors(table_with(("Price per GPU-hour (USD)", "2.50 EUR")))
+    assert found == "Scenarios!C2: Price per device-hour is in EUR where USD is shown; expected one currency."

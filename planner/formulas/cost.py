@@ -4,7 +4,7 @@ Money is in one currency throughout. A month has the hours that are given; nothi
 paid hours that is busy is always an argument: a cost per token at full load all year is nobody's cost.
 """
 
-from planner.units import HOURS_PER_YEAR, PER_MILLION, S_PER_HOUR, W_PER_KW
+from planner.units import MONTHS_PER_YEAR, PER_MILLION, S_PER_HOUR, SLACK, W_PER_KW
 
 # What an hour costs.
 
@@ -45,6 +45,18 @@ def fleet_devices(devices: float, replicas: float) -> float:
     return devices * replicas
 
 
+def whole_instance_devices(devices: float, replicas: float, instance_devices: float) -> float:
+    """Devices paid for where they are rented by the instance: devices x replicas / those of one, rounded up, x those.
+
+    Counts give a count.
+    Source: definition; a part of an instance is not for rent, and replicas share instances.
+
+    >>> whole_instance_devices(2, 1, 8), whole_instance_devices(4, 3, 8)
+    (8.0, 16.0)
+    """
+    return -(-devices * replicas * (1 - SLACK) / instance_devices // 1) * instance_devices
+
+
 def fleet_tokens_per_sec(aggregate_tokens_per_sec: float, replicas: float) -> float:
     """Output of all replicas: aggregate rate x replicas.
 
@@ -81,16 +93,18 @@ def capex_cost(device_capex_cost: float, devices: float) -> float:
     return device_capex_cost * devices
 
 
-def depreciation_cost_h(capex_cost: float, residual_cost: float, useful_life_years: float) -> float:
-    """Loss of value of owned hardware in an hour: (purchase - residual) / (years x 8,760).
+def depreciation_cost_h(
+    capex_cost: float, residual_cost: float, useful_life_years: float, hours_per_month: float
+) -> float:
+    """Loss of value of owned hardware in a paid hour: (purchase - residual) / (years x 12 x hours in the month).
 
-    Money and years give money per hour.
-    Source: straight-line depreciation over every hour of the useful life, busy or not.
+    Money, years and hours give money per hour.
+    Source: straight-line depreciation by the month, however many of its hours are paid for; 730 are a twelfth of 8,760.
 
-    >>> round(depreciation_cost_h(250_000, 25_000, 4), 4)
+    >>> round(depreciation_cost_h(250_000, 25_000, 4, 730), 4)
     6.4212
     """
-    return (capex_cost - residual_cost) / (useful_life_years * HOURS_PER_YEAR)
+    return (capex_cost - residual_cost) / (useful_life_years * MONTHS_PER_YEAR * hours_per_month)
 
 
 def energy_cost_h(device_power_w: float, devices: float, pue: float, tariff_cost_kwh: float) -> float:
@@ -157,18 +171,6 @@ def hourly_cost_h(
     )
 
 
-def owned_cost_h(depreciation_cost_h: float, energy_cost_h: float, running_cost_h: float) -> float:
-    """Cost of owned hardware for an hour: depreciation + energy + running costs.
-
-    Money per hour gives money per hour.
-    Source: definition.
-
-    >>> owned_cost_h(6.5, 1, 2.5)
-    10.0
-    """
-    return depreciation_cost_h + energy_cost_h + running_cost_h
-
-
 def monthly_cost(hourly_cost_h: float, hours_per_month: float) -> float:
     """Cost of a month, busy or not: hourly cost x hours.
 
@@ -209,7 +211,7 @@ def idle_cost_h(hourly_cost_h: float, busy_share: float) -> float:
 
 
 def monthly_capacity_m_tokens(aggregate_tokens_per_sec: float, hours_per_month: float, busy_share: float) -> float:
-    """Output tokens of a month: aggregate rate x 3,600 x hours x busy share.
+    """Output tokens of a month: aggregate rate x 3,600 x hours x busy share / 1e6.
 
     Tokens per second, hours and a ratio give millions of tokens.
     Source: definition.

@@ -1,5 +1,7 @@
 """What a demand takes as it grows: requests of the peak, devices bought in whole deployments, the cost of a month."""
 
+from planner.units import SLACK
+
 
 def requests_month(offered_requests_per_hour: float, hours_per_month: float) -> float:
     """Requests of a month: offered load x hours.
@@ -25,18 +27,30 @@ def next_requests_month(requests_month: float, growth_share_month: float) -> flo
     return requests_month * (1 + growth_share_month)
 
 
-def deployments_cost_month(
-    hourly_cost_h: float, staff_cost_h: float, replicas: float, deployments: float, hours_per_month: float
+def busy_share_of_month(requests_month: float, hours_per_month: float, fleet_requests_per_hour: float) -> float:
+    """Share of the hours that a month's requests keep busy: requests / hours / requests of all replicas in an hour.
+
+    Requests, hours and requests per hour give a ratio.
+    Source: definition.
+
+    >>> busy_share_of_month(365_000, 730, 1000)
+    0.5
+    """
+    return requests_month / hours_per_month / fleet_requests_per_hour
+
+
+def devices_cost_month(
+    hourly_cost_h: float, staff_cost_h: float, fleet_devices: float, paid_devices: float, hours_per_month: float
 ) -> float:
-    """Cost of a month with so many deployments: ((hourly - staff) / replicas x deployments + staff) x hours.
+    """Cost of a month with so many devices: ((hourly - staff) / devices now x devices then + staff) x hours.
 
     Money per hour, counts and hours give money.
-    Source: definition; the staff are the same however many deployments they run.
+    Source: definition; the staff are the same however many devices they run.
 
-    >>> deployments_cost_month(22, 2, 2, 3, 730)
+    >>> devices_cost_month(22, 2, 2, 3, 730)
     23360.0
     """
-    return ((hourly_cost_h - staff_cost_h) / replicas * deployments + staff_cost_h) * hours_per_month
+    return ((hourly_cost_h - staff_cost_h) / fleet_devices * paid_devices + staff_cost_h) * hours_per_month
 
 
 def peak_requests_per_hour(requests_month: float, hours_per_month: float, peak_to_average: float) -> float:
@@ -62,7 +76,7 @@ def devices_for_load(
     >>> devices_for_load(3000, 0.2, 1161, 2)
     8.0
     """
-    return -(-offered_requests_per_hour * (1 + headroom) / requests_per_hour // 1) * devices
+    return -(-offered_requests_per_hour * (1 + headroom) * (1 - SLACK) / requests_per_hour // 1) * devices
 
 
 def api_bill_month(api_request_cost: float, requests_month: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.formulas import estimate, speed
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.resolve import DEFAULT
 from planner.units import SLACK, US_PER_MS
 
@@ -64,6 +65,11 @@ def planning_rate(result: Result) -> float:
     """The rate of one stream to plan on: the estimate where it has a range, else the core's upper bound."""
     rate = result.estimated_tokens_per_sec if has_range(result) else result.tokens_per_sec
     return rate or 0.0
+
+
+def keeps_pace(result: Result) -> bool:
+    """Whether a stream reaches its target of speed, or reading pace where it has none."""
+    return planning_rate(result) >= (result.scenario.target_tokens_per_sec or READING_PACE_TOKENS_PER_SEC)
 
 
 def response_of(result: Result) -> float | None:

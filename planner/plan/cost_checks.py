@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import as_percent, rounded
+from planner.formulas import demand
 from planner.issues import Issue, Severity
-from planner.plan.basis import fits, has_estimate, planning_rate, response_of
+from planner.plan.basis import has_estimate, is_counted, planning_rate, response_of
 from planner.plan.purse import is_priced
 from planner.plan.recommend import AgainstApi, against_api
 from planner.plan.resolve import TYPED
@@ -32,9 +33,13 @@ COST_FLAGS: Final = {
     "cost-bound": "cost rests on an upper bound",
     "prefill-cost": "prefill is a part of the cost",
     "load-differs": "utilisation differs from the load's",
+    "cost-of-one": "the cost is that of one device",
+    "instance-part": "a part of a rented instance is not used",
+    "cache-dear": "cached tokens cost more than others",
     "requests-differ": "requests per month differ from the load's",
     "misses-target": "misses its target",
     "currency": "currency of the prices",
+    "day-ahead": "a price or rate of a day to come",
 }
 
 
@@ -59,6 +64,8 @@ def _no_utilisation(result: Result) -> Issue | None:
         return None
     over = result.utilisation is not None and result.utilisation > 1
     why = "the offered load is more than can be served" if over else "no utilisation is given"
+    if (share := _share_of_month(result)) is not None and share > 1:
+        why = f"the requests of a month take {as_percent(share)} of the capacity"
     return _warning(
         "no-utilisation",
         "busy_share",
@@ -91,10 +98,10 @@ def _no_power(result: Result) -> Issue | None:
 
 def _against_api(result: Result) -> Issue | None:
     stands, share = against_api(result), result.break_even_share
-    if stands in {AgainstApi.UNKNOWN, AgainstApi.CHEAPER} or fits(result) is False:
+    if stands in {AgainstApi.UNKNOWN, AgainstApi.CHEAPER, AgainstApi.NO_FIT}:
         return None
     if stands is AgainstApi.NEVER:
-        why = "The API is free" if share is None else f"Break-even takes {as_percent(share)} of the capacity"
+        why = "The API is free" if share is None else f"Break-even takes {near_whole(share)} of the capacity"
         return _warning(
             "api-always",
             "output_cost_m",
@@ -108,7 +115,7 @@ def _against_api(result: Result) -> Issue | None:
         "api-cheaper",
         "busy_share",
         f"At {as_percent(busy)} utilisation a million output tokens cost {rounded(own, 2)}, by the API "
-        f"{rounded(api, 2)}; from {as_percent(share or 0.0)} on it is the other way round",
+        f"{rounded(api, 2)}; from {near_whole(share or 0.0)} on it is the other way round",
         "Raise the utilisation, or use the API",
     )
 
@@ -156,17 +163,83 @@ def _prefill(result: Result) -> Issue | None:
 
 
 def _load_differs(result: Result) -> Issue | None:
-    load, busy = result.utilisation, result.scenario.busy_share
-    if load is None or busy is None or result.sources.get("busy_share") != TYPED or not _has_price(result):
+    busy = result.scenario.busy_share
+    if busy is None or result.sources.get("busy_share") != TYPED or not _has_price(result):
+        return None
+    if (load := result.utilisation) is not None:
+        what, takes = "the offered load takes", "the load's"
+    elif (load := _share_of_month(result)) is not None:
+        what, takes = "the requests of a month take", "that of the requests"
+    else:
         return None
     if abs(load - busy) <= _SAME_SHARE:
         return None
     return _note(
         "load-differs",
         "busy_share",
-        f"Utilisation is {as_percent(busy)}, but the offered load takes {as_percent(load)} of the capacity",
-        "Costs take the typed one; leave it blank to take the load's",
+        f"Utilisation is {as_percent(busy)}, but {what} {as_percent(load)} of the capacity",
+        f"Costs take the typed one; leave it blank to take {takes}",
     )
+
+
+def _share_of_month(result: Result) -> float | None:
+    """The share of the hours that the typed requests of a month keep busy."""
+    scenario, served = result.scenario, result.fleet_requests_per_hour
+    requests, hours = scenario.requests_month, scenario.hours_per_month
+    return demand.busy_share_of_month(requests, hours, served) if requests and hours and served else None
+
+
+def _of_one(result: Result) -> Issue | None:
+    if result.cost_per_m_tokens is None or is_counted(result):
+        return None
+    return _warning(
+        "cost-of-one",
+        "devices",
+        "The number of devices is not known, so that the cost is that of one",
+        f"Type how many hold the weights together in {header_of('devices')}",
+    )
+
+
+def _instance_part(result: Result) -> Issue | None:
+    scenario, paid = result.scenario, result.fleet_devices
+    used = (scenario.devices or 1.0) * (scenario.replicas or 1.0)
+    if scenario.instance_cost_h is None or paid is None or paid <= used:
+        return None
+    return _note(
+        "instance-part",
+        "instance_cost_h",
+        f"{used:g} of the {paid:g} devices of the rented instances are used; all are paid for",
+        "Use more of them (replicas, or more devices a deployment), or rent smaller instances",
+    )
+
+
+def _cache_dear(result: Result) -> Issue | None:
+    scenario = result.scenario
+    cached, plain = scenario.cached_cost_m, scenario.input_cost_m
+    if cached is None or plain is None or cached <= plain:
+        return None
+    return _warning(
+        "cache-dear",
+        "cached_cost_m",
+        f"Cached tokens cost {cached:,.10g}, more than the {plain:,.10g} of others, so that nobody would cache",
+        "Look at the price list: cached reads are the cheaper ones, cache writes the dearer",
+    )
+
+
+def near_whole(share: float) -> str:
+    """A share as percent, with decimals where without them it would read as just the whole.
+
+    >>> near_whole(0.95), near_whole(1.0027), near_whole(0.99996)
+    ('95%', '100.3%', '99.996%')
+    """
+    decimals = 0
+    while share != 1 and decimals < _MOST_DECIMALS and round(share * _WHOLE, decimals) == _WHOLE:
+        decimals += 1
+    return as_percent(share, decimals)
+
+
+_WHOLE: Final = 100.0
+_MOST_DECIMALS: Final = 6
 
 
 def _requests_differ(result: Result) -> Issue | None:
@@ -230,6 +303,9 @@ COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
     _bound,
     _prefill,
     _load_differs,
+    _of_one,
+    _instance_part,
+    _cache_dear,
 )
 
 

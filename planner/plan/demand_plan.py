@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from planner.formulas import demand
 from planner.formulas.api_cost import saving_cost_month
+from planner.formulas.cost import whole_instance_devices
+from planner.units import MONTHS_PER_YEAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,14 +17,16 @@ if TYPE_CHECKING:
     from planner.plan.scenario import Result
 
 MONTHS: Final = 12
-_MONTHS_OF_A_YEAR: Final = 12
+# What is less than this is no amount, but what binary fractions leave.
+LEAST: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
     """A month: what is asked, what serves it, what both roads cost. Amounts are in the row's currency; None: not known.
 
-    ``saved_cost`` is the sum of the savings so far, less what the change costs once.
+    ``paid_devices`` are those that are paid for: whole instances where they are rented by the instance, and what was
+    bought before where they are owned. ``saved_cost`` is the sum of the savings so far, less what is paid once.
     """
 
     first: dt.date
@@ -30,6 +34,7 @@ class Month:
     peak_requests_per_hour: float
     deployments: float
     devices: float
+    paid_devices: float
     monthly_cost: float | None
     api_cost_month: float | None
     saving_cost_month: float | None
@@ -54,8 +59,11 @@ class DemandPlan:
 
     @property
     def paid_back(self) -> int | None:
-        """The number of the first month in which the savings so far cover what the change costs once; None: not yet."""
-        return next((n for n, month in enumerate(self.months, 1) if (month.saved_cost or -1.0) >= 0), None)
+        """The number of the month from which the savings so far cover what is paid once, to the end; None: no month."""
+        sums = [month.saved_cost for month in self.months]
+        short = [n for n, saved in enumerate(sums, 1) if saved is None or saved < -LEAST]
+        month = short[-1] + 1 if short else 1
+        return month if month <= len(sums) else None
 
     @property
     def total_cost(self) -> float | None:
@@ -81,10 +89,10 @@ def demand_plan(result: Result, today: dt.date) -> DemandPlan | None:
     before = result.fleet_devices or 0.0
     orders = []
     for month in months:
-        if month.devices > before and scenario.lead_time_weeks is not None:
+        if month.paid_devices > before and scenario.lead_time_weeks is not None:
             ahead = dt.timedelta(weeks=scenario.lead_time_weeks)
-            orders.append(Order(month.devices - before, month.first, month.first - ahead))
-        before = max(before, month.devices)
+            orders.append(Order(month.paid_devices - before, month.first, month.first - ahead))
+        before = max(before, month.paid_devices)
     return DemandPlan(months, tuple(orders))
 
 
@@ -94,13 +102,19 @@ def first_month(result: Result, today: dt.date) -> dt.date:
     return dt.date.fromisoformat(typed).replace(day=1) if typed else later(today.replace(day=1), 1)
 
 
+def paid_by(result: Result) -> float:
+    """The devices that are paid for together: those of an instance where instances are rented, else one."""
+    scenario = result.scenario
+    return (scenario.instance_devices or 1.0) if scenario.instance_cost_h is not None else 1.0
+
+
 def later(first: dt.date, months: int) -> dt.date:
     """The first day of a later month.
 
     >>> later(dt.date(2026, 11, 1), 2)
     datetime.date(2027, 1, 1)
     """
-    years, month = divmod(first.month - 1 + months, _MONTHS_OF_A_YEAR)
+    years, month = divmod(first.month - 1 + months, MONTHS_PER_YEAR)
     return dt.date(first.year + years, month + 1, 1)
 
 
@@ -109,13 +123,18 @@ def _months(result: Result, requests: float, served: float, first: dt.date) -> I
     hours, replicas, devices = scenario.hours_per_month or 0.0, scenario.replicas or 1.0, scenario.devices or 1.0
     each = served / replicas
     saved: float | None = -(scenario.one_off_cost or 0.0)
+    instance = paid_by(result)
+    kept = 0.0
     for number in range(MONTHS):
         peak = demand.peak_requests_per_hour(requests, hours, scenario.peak_to_average or 1.0)
         bought = demand.devices_for_load(peak, scenario.headroom or 0.0, each, devices)
+        paid = max(whole_instance_devices(bought, 1.0, instance), kept)
+        # What is owned stays when demand falls; what is rented is given back by the month.
+        kept = paid if scenario.device_capex_cost is not None else 0.0
         own = None
-        if result.hourly_cost_h is not None:
-            own = demand.deployments_cost_month(
-                result.hourly_cost_h, result.staff_cost_h or 0.0, replicas, bought / devices, hours
+        if result.hourly_cost_h is not None and result.fleet_devices:
+            own = demand.devices_cost_month(
+                result.hourly_cost_h, result.staff_cost_h or 0.0, result.fleet_devices, paid, hours
             )
         api = None if result.api_request_cost is None else demand.api_bill_month(result.api_request_cost, requests)
         saving = None if own is None or api is None else saving_cost_month(api, own)
@@ -126,6 +145,7 @@ def _months(result: Result, requests: float, served: float, first: dt.date) -> I
             peak_requests_per_hour=peak,
             deployments=bought / devices,
             devices=bought,
+            paid_devices=paid,
             monthly_cost=own,
             api_cost_month=api,
             saving_cost_month=saving,

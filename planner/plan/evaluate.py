@@ -110,7 +110,19 @@ WAYS: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
     {name: (Way(formula),) for name, formula in FORMULAS.items()} | dict(RECIPES)
 )
 TEXTS: Final = frozenset(
-    {"name", "model", "notes", "device", "engine", "api", "currency", "exchange_day", "price_source", "price_day"}
+    {
+        "name",
+        "model",
+        "notes",
+        "device",
+        "engine",
+        "api",
+        "currency",
+        "exchange_currency",
+        "exchange_day",
+        "price_source",
+        "price_day",
+    }
     | {"first_month"}
 )
 _INPUTS: Final = tuple(field.name for field in dataclasses.fields(Scenario) if field.name not in TEXTS)

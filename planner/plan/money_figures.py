@@ -20,7 +20,8 @@ class MoneyFigures(Figures):
     """What a scenario costs, with all its replicas, and how that stands against an API."""
 
     fleet_devices: Annotated[
-        float | None, Column("Devices paid for", POSITIVE, "Devices x replicas, whole ones.", decimals=0)
+        float | None,
+        Column("Devices paid for", POSITIVE, "Devices x replicas; of rented instances, whole ones.", decimals=0),
     ] = None
     fleet_tokens_per_sec: Annotated[
         float | None,
@@ -34,9 +35,15 @@ class MoneyFigures(Figures):
     fleet_requests_per_hour: Annotated[
         float | None, Column("Requests of all replicas", POSITIVE, "Every stream busy, on the same basis.", decimals=0)
     ] = None
+    requests_month: Annotated[
+        float | None,
+        Column("Requests per month", POSITIVE, "Typed, or the offered load x hours per month.", decimals=0),
+    ] = None
     busy_share: Annotated[
         float | None,
-        Column("Utilisation", Ratio(), "Share of the paid hours that is busy: typed, or that of the offered load."),
+        Column(
+            "Utilisation", Ratio(), "Share of the paid hours that is busy: typed, or that of the load or the requests."
+        ),
     ] = None
     device_cost_h: Annotated[
         float | None, Column("Price per device-hour", AMOUNT, "Typed, or the instance's price / its devices.")
@@ -49,7 +56,7 @@ class MoneyFigures(Figures):
         float | None, Column("Residual value", AMOUNT, "Residual per device x devices paid for.", decimals=0)
     ] = None
     depreciation_cost_h: Annotated[
-        float | None, Column("Depreciation", AMOUNT, "(purchase - residual) / (useful life x 8,760 h).")
+        float | None, Column("Depreciation", AMOUNT, "(purchase - residual) / (useful life x 12 x hours per month).")
     ] = None
     energy_cost_h: Annotated[
         float | None, Column("Electricity", AMOUNT, "Power per device x devices / 1,000 x PUE x tariff.")
@@ -128,8 +135,4 @@ class MoneyFigures(Figures):
     ] = None
     cache_saved_s: Annotated[
         float | None, Column("Caching saves, here", POSITIVE, "Prefill time per request that cached tokens skip.")
-    ] = None
-    requests_month: Annotated[
-        float | None,
-        Column("Requests per month", POSITIVE, "Typed, or the offered load x hours per month.", decimals=0),
     ] = None

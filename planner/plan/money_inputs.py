@@ -44,6 +44,15 @@ class MoneyInputs(EstimateInputs):
         str | None,
         Column("Rate of", DAY, "The day of the exchange rate.", ("exchange rate date", "rate date", "fx date")),
     ] = None
+    exchange_currency: Annotated[
+        str | None,
+        Column(
+            "Rate to",
+            CURRENCY,
+            "The currency that the exchange rate leads to. Blank: that of the report.",
+            ("exchange rate to", "rate into", "fx to"),
+        ),
+    ] = None
     device_cost_h: Annotated[
         float | None,
         Column(
@@ -196,7 +205,7 @@ class MoneyInputs(EstimateInputs):
         Column(
             "Utilisation",
             Ratio(),
-            "Share of the paid hours that is busy; needed for any cost. Blank: that of the offered load.",
+            "Share of the paid hours that is busy; needed for any cost. Blank: that of the load or the requests.",
             ("busy share", "load factor", "average utilisation", "share of hours busy", "duty cycle"),
             common=True,
         ),

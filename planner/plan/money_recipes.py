@@ -33,10 +33,21 @@ def _priced_without_power(known: Known) -> Any:
     return _priced(known) & is_not(is_above_zero(known, "tariff_cost_kwh"))
 
 
+def _by_instance(known: Known) -> Any:
+    return is_there(known, "instance_cost_h")
+
+
 def _served(known: Known) -> Any:
     utilisation = known.get("utilisation")
     # What offers more than can be served is no share of the hours.
     return utilisation is not None and utilisation <= 1
+
+
+def _month_served(known: Known) -> Any:
+    requests, hours, served = (
+        known.get(name) for name in ("requests_month", "hours_per_month", "fleet_requests_per_hour")
+    )
+    return requests is not None and hours is not None and served is not None and requests / hours <= served
 
 
 def _cached(known: Known) -> Any:
@@ -85,10 +96,17 @@ def _with_estimate(formula: Callable[..., float]) -> tuple[Way, ...]:
 
 MONEY: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
     {
-        "fleet_devices": (Way(cost.fleet_devices),),
+        "fleet_devices": (
+            Way(cost.whole_instance_devices, when=_by_instance),
+            Way(cost.fleet_devices),
+        ),
         "fleet_tokens_per_sec": _with_estimate(cost.fleet_tokens_per_sec),
         "fleet_requests_per_hour": _with_estimate(cost.fleet_requests_per_hour),
-        "busy_share": (_way(queueing.utilisation, {**_FLEET, "replicas": 1.0}, _served),),
+        "requests_month": (Way(demand.requests_month),),
+        "busy_share": (
+            _way(queueing.utilisation, {**_FLEET, "replicas": 1.0}, _served),
+            Way(demand.busy_share_of_month, when=_month_served),
+        ),
         "device_cost_h": (Way(cost.device_share_cost_h),),
         "rent_cost_h": (_way(cost.rented_cost_h, _FLEET),),
         "capex_cost": (_way(cost.capex_cost, _FLEET),),
@@ -154,6 +172,5 @@ MONEY: Final[Mapping[str, tuple[Way, ...]]] = MappingProxyType(
             Way(prefill.cache_saved_compute_s, when=_cached),
             Way(prefill.cache_saved_compute_s, {"heads": 0.0, "head_dim": 0.0}, _cached),
         ),
-        "requests_month": (Way(demand.requests_month),),
     }
 )

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import (
     estimated_requests_per_device_per_hour,
+    fits,
     has_estimate,
     has_range,
+    keeps_pace,
     planning_rate,
     response_of,
 )
-from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.purse import Purse
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Standing(StrEnum):
 
     RANKED = "ranked"
     NO_FIT = "no-fit"
+    # Its queue only grows: it does not serve what is offered to it.
+    UNSTABLE = "unstable"
     SLOW = "slow"
     LATE = "late"
     # A response is asked for, and none is known.
@@ -49,12 +52,16 @@ class Standing(StrEnum):
 
 
 class AgainstApi(StrEnum):
-    """How a scenario's cost stands against its API's: not compared, cheaper, dearer at this utilisation or at any."""
+    """How a scenario's cost stands against its API's: not compared, cheaper, dearer at this utilisation or at any.
+
+    What does not fit its hardware serves nothing, whatever it would cost.
+    """
 
     UNKNOWN = "unknown"
     CHEAPER = "cheaper"
     DEARER = "dearer"
     NEVER = "never"
+    NO_FIT = "no-fit"
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,9 @@ def standing_of(result: Result) -> Standing:
     scenario = result.scenario
     if flagged(result, "no-fit"):
         return Standing.NO_FIT
-    if planning_rate(result) < (scenario.target_tokens_per_sec or READING_PACE_TOKENS_PER_SEC):
+    if flagged(result, "unstable"):
+        return Standing.UNSTABLE
+    if not keeps_pace(result):
         return Standing.SLOW
     if scenario.target_response_s is None:
         return Standing.RANKED
@@ -193,6 +202,8 @@ def against_api(result: Result) -> AgainstApi:
     own, api, share = result.cost_per_m_tokens, result.api_cost_per_m_output, result.break_even_share
     if own is None or api is None:
         return AgainstApi.UNKNOWN
+    if fits(result) is False:
+        return AgainstApi.NO_FIT
     if own <= api:
         return AgainstApi.CHEAPER
     # A free API has no break-even.
@@ -250,7 +261,8 @@ def _best(ranked: Sequence[Result], figure: str, purse: Purse) -> Result | None:
 
 def _figure(result: Result, figure: str, purse: Purse) -> float | None:
     if figure == COST:
-        return purse.amount(result, figure)
+        # Where it is not known how many devices there are, the cost is that of one.
+        return None if flagged(result, Standing.ONE_DEVICE) else purse.amount(result, figure)
     if figure == "estimated_requests_per_hour":
         return estimated_requests_per_device_per_hour(result)
     value: float | None = getattr(result, figure)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import as_percent
 from planner.formulas import cost
-from planner.plan.basis import has_range
+from planner.plan.basis import has_range, keeps_pace
 from planner.plan.money_recipes import rests_on_estimate
 from planner.plan.variants import otherwise
 
@@ -131,7 +131,7 @@ def _assumptions(result: Result) -> Iterator[_Assumption]:
         if value:
             yield _Assumption(
                 f"{label} {chr(0xB1)}{as_percent(share)}",
-                *(_End(_digits(value * (1 + by)), _priced(name, value * (1 + by))) for by in (-share, share)),
+                *(_End(_digits(value * (1 + by)), _priced(result, name, 1 + by)) for by in (-share, share)),
             )
     life = result.scenario.useful_life_years
     if life and result.scenario.device_capex_cost:
@@ -169,9 +169,11 @@ _PRICES: Final = (
 )
 
 
-def _priced(name: str, value: float) -> dict[str, Any]:
-    # A device's price wins over its instance's.
-    return {name: value, "instance_cost_h": None} if name == "device_cost_h" else {name: value}
+def _priced(result: Result, name: str, factor: float) -> dict[str, Any]:
+    """The inputs that hold a price, at another level: an instance's stays that of an instance, paid for whole."""
+    names = ("device_cost_h", "instance_cost_h") if name == "device_cost_h" else (name,)
+    typed = ((each, getattr(result.scenario, each)) for each in names)
+    return {each: value * factor for each, value in typed if value is not None}
 
 
 def _digits(value: float) -> str:
@@ -189,6 +191,9 @@ def _of_design(result: Result) -> Iterator[_Assumption]:
     batch = scenario.batch or 1.0
     most = batch * 2 if result.streams_that_fit is None else min(batch * 2, max(result.streams_that_fit, batch))
     least = max(batch // 2, 1.0)
+    # What would miss the target is no choice, where the scenario itself meets it.
+    if keeps_pace(result):
+        most, least = (end if keeps_pace(otherwise(result, batch=end)) else batch for end in (most, least))
     if most > least:
         yield _Assumption(
             "Batch", _End(f"{least:,.0f}", {"batch": least}), _End(f"{most:,.0f}", {"batch": most}), chosen=True

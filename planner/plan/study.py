@@ -267,7 +267,7 @@ def make_study(
         Case(number, result, entry.origin)
         for number, (entry, result) in enumerate(zip(listed, _evaluated(listed), strict=True), 1)
     ]
-    cases = _with_currency(cases, settings.currency)
+    cases = _with_currency(cases, settings.currency, options.today or dt.datetime.now(dt.UTC).date())
     found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)
@@ -296,16 +296,16 @@ def _evaluated(entries: list[Entry]) -> list[Result]:
     return found
 
 
-def _with_currency(cases: list[Case], wanted: str) -> list[Case]:
+def _with_currency(cases: list[Case], wanted: str, today: dt.date) -> list[Case]:
     """The cases with what stands against comparing their amounts, which shows only beside the others."""
     results = [case.result for case in cases]
-    found = dict(purse_issues(purse_of((result.scenario for result in results), wanted), results))
+    found: dict[int, list[Issue]] = {}
+    for at, issue in purse_issues(purse_of((result.scenario for result in results), wanted), results, today):
+        found.setdefault(at, []).append(cases[at].origin.locate(issue))
     return [
-        case
-        if (issue := found.get(at)) is None
-        else dataclasses.replace(
-            case, result=dataclasses.replace(case.result, issues=(*case.result.issues, case.origin.locate(issue)))
-        )
+        dataclasses.replace(case, result=dataclasses.replace(case.result, issues=(*case.result.issues, *found[at])))
+        if at in found
+        else case
         for at, case in enumerate(cases)
     ]
 

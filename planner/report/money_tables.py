@@ -311,6 +311,7 @@ def summary(study: Study) -> Table:
         (AgainstApi.DEARER, "Dearer than their API at their utilisation"),
         (AgainstApi.NEVER, "Dearer than their API at any utilisation"),
         (AgainstApi.UNKNOWN, "Not compared with an API"),
+        (AgainstApi.NO_FIT, "Do not fit their hardware"),
     )
     said += [(label, plain(against.count(kind)), "") for kind, label in words if against.count(kind)]
     heads = (Head("What", text=6), Head("Value"), Head("Unit", text=3))

@@ -69,10 +69,7 @@ def verdict_of(result: Result) -> str:
         return NO_FIT
     if result.api_cost_per_m_output is None:
         return NO_API
-    # Nothing is cheaper than what is free, at whatever utilisation.
-    never = AgainstApi.NEVER if result.break_even_share is None else AgainstApi.UNKNOWN
-    standing = against_api(result)
-    return _STANDINGS[never if standing is AgainstApi.UNKNOWN else standing]
+    return _STANDINGS[against_api(result)]
 
 
 _STANDINGS: Final = {AgainstApi.CHEAPER: CHEAPER, AgainstApi.DEARER: DEARER, AgainstApi.NEVER: NEVER}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.formulas import demand, queueing
+from planner.formulas import cost, demand, queueing
 from planner.formulas.api_cost import saving_cost_month
-from planner.plan.demand_plan import MONTHS
+from planner.plan.demand_plan import LEAST, MONTHS, paid_by
 from planner.plan.scenario import header_of
 from planner.plan.study import FIXES_LIMIT
 from planner.workbook.cost_sheet import NO_API, NO_PRICE, cost_rows, short_name, unpriced
@@ -70,7 +70,7 @@ _SUMMARY: Final = (
     _Column("paid_back", "Pays back in month", "0"),
     _Column("year_cost", "Cost, 12 months (money)"),
     _Column("year_api", "API, 12 months (money)"),
-    _Column("year_saving", "Saving, 12 months (money)", SIGNED),
+    _Column("year_saving", "Saving, 12 months, before one-off (money)", SIGNED),
     _Column("last_devices", "Devices in month 12"),
     _Column("first_order", "First order by", _DAY),
     _Column("requests_month", "Requests, first month", figure=False),
@@ -82,6 +82,7 @@ _SUMMARY: Final = (
     _Column("hours_per_month", header_of("hours_per_month"), figure=False),
     _Column("each_requests_per_hour", "One deployment serves (per hour)"),
     _Column("devices", "Devices of one deployment", figure=False),
+    _Column("instance_devices", "Devices rented together", figure=False),
     _Column("replicas", "Deployments now", figure=False),
     _Column("fleet_devices", "Devices now", figure=False),
     _Column("hourly_cost_h", "Cost per hour now (money/h)", "#,##0.00", figure=False),
@@ -95,6 +96,7 @@ _MONTHLY: Final = (
     _Column("peak_requests_per_hour", "Peak (per hour)", "#,##0"),
     _Column("deployments", "Deployments"),
     _Column("devices", "Devices"),
+    _Column("paid_devices", "Devices paid for"),
     _Column("use", "Use at the peak", "0%"),
     _Column("added", "Devices to add", "#,##0;;"),
     _Column("order", "Order by", _DAY),
@@ -102,7 +104,7 @@ _MONTHLY: Final = (
     _Column("api_cost_month", "API (money)"),
     _Column("saving_cost_month", "Saving (money)", SIGNED),
     _Column("saved_cost", "Saved so far (money)", SIGNED),
-    _Column("paid", "Paid back by", "0"),
+    _Column("paid", "Paid back to the end", "0"),
 )
 # What the scenario sheet holds, and what Cost and Results repeat.
 _TYPED: Final = ("growth_share_month", "peak_to_average", "headroom", "lead_time_weeks", "one_off_cost")
@@ -212,8 +214,9 @@ class _Demand:
         yield CellOut(
             1,
             0,
-            "Devices are bought in whole deployments for the peak with its headroom; figures follow your edits of the "
-            f"scenario sheet, months stay as at the run. The months stand below the charts.{left_out}",
+            "Devices are bought in whole deployments for the peak with its headroom, rented instances whole; what is "
+            "owned is kept when demand falls, what is rented is given back by the month. Figures follow your edits of "
+            f"the scenario sheet, months stay as at the run. The months stand below the charts.{left_out}",
             style=LEDE,
         )
         yield from self._heads(_HEAD_ROW, self.summary)
@@ -270,7 +273,8 @@ class _Demand:
             "year_cost": (own, total("monthly_cost")),
             "year_api": (api, total("api_cost_month")),
             "year_saving": (None if own is None or api is None else api - own, total("saving_cost_month")),
-            "last_devices": (plan.months[-1].devices, f"={self.of('devices', last)}"),
+            "instance_devices": (paid_by(result), ""),
+            "last_devices": (plan.months[-1].paid_devices, f"={self.of('paid_devices', last)}"),
             "first_order": (min(orders, default=None), f'=IF(COUNT({span("order")})=0,"",MIN({span("order")}))'),
             "each_requests_per_hour": (served / (scenario.replicas or 1.0), each),
         }
@@ -282,17 +286,28 @@ class _Demand:
         each = (case.result.fleet_requests_per_hour or 0.0) / (scenario.replicas or 1.0)
         most = case.result.fleet_devices or 0.0
         ordered = {order.needed: order.order for order in plan.orders}
-        given = {name: self.at(name, summary) for name in (*_TYPED, *_ON_COST, "each_requests_per_hour")}
+        given = {
+            name: self.at(name, summary) for name in (*_TYPED, *_ON_COST, "each_requests_per_hour", "instance_devices")
+        }
+        owned = scenario.device_capex_cost is not None
         for offset, month in enumerate(plan.months):
             row = first + offset
             lead = given["lead_time_weeks"]
             own = {column.key: self.of(column.key, row) for column in self.monthly}
             before = {column.key: self.of(column.key, row - 1) for column in self.monthly}
-            added = max(0.0, month.devices - most)
+            added = max(0.0, month.paid_devices - most)
             there = f"MAX({given['fleet_devices']}" + (
-                f",{self.of('devices', first)}:{before['devices']})" if offset else ")"
+                f",{self.of('paid_devices', first)}:{before['paid_devices']})" if offset else ")"
             )
-            paid = month.saved_cost is not None and month.saved_cost >= 0
+            paid = plan.paid_back is not None and offset + 1 >= plan.paid_back
+            last = self.of("saved_cost", first + MONTHS - 1)
+            whole = {"devices": own["devices"], "replicas": "1", "instance_devices": given["instance_devices"]}
+            paid_for = self.writing.formula(cost.whole_instance_devices, whole, month.paid_devices)
+            if owned and offset and paid_for:
+                # What is owned stays when demand falls.
+                paid_for = (
+                    f'=IF(ISNUMBER({own["devices"]}),MAX({paid_for.removeprefix("=")},{before["paid_devices"]}),"")'
+                )
             saved = before["saved_cost"] if offset else f"-{given['one_off_cost']}"
             call = self.writing.formula
             peak = {"requests_month": own["requests_month"], **_of(given, "hours_per_month", "peak_to_average")}
@@ -304,8 +319,8 @@ class _Demand:
             }
             served = {**load, "replicas": own["deployments"]}
             paying = {
-                **_of(given, "hourly_cost_h", "staff_cost_h", "replicas", "hours_per_month"),
-                "deployments": own["deployments"],
+                **_of(given, "hourly_cost_h", "staff_cost_h", "fleet_devices", "hours_per_month"),
+                "paid_devices": own["paid_devices"],
             }
             asked = {"api_request_cost": given["api_request_cost"], "requests_month": own["requests_month"]}
             both = {"api_cost_month": own["api_cost_month"], "monthly_cost": own["monthly_cost"]}
@@ -333,15 +348,16 @@ class _Demand:
                     f'=IF(ISNUMBER({own["devices"]}),{own["devices"]}/{given["devices"]},"")',
                 ),
                 "devices": (month.devices, call(demand.devices_for_load, load, month.devices)),
+                "paid_devices": (month.paid_devices, paid_for),
                 "use": (use, call(queueing.utilisation, served, use)),
-                "added": (added, f'=IF(ISNUMBER({own["devices"]}),MAX(0,{own["devices"]}-{there}),"")'),
+                "added": (added, f'=IF(ISNUMBER({own["paid_devices"]}),MAX(0,{own["paid_devices"]}-{there}),"")'),
                 "order": (
                     ordered.get(month.first),
                     f'=IF(COUNT({own["added"]},{lead})=2,IF({own["added"]}>0,{own["first"]}-INT(7*{lead}),""),"")',
                 ),
                 "monthly_cost": (
                     month.monthly_cost,
-                    call(demand.deployments_cost_month, paying, month.monthly_cost),
+                    call(demand.devices_cost_month, paying, month.monthly_cost),
                 ),
                 "api_cost_month": (month.api_cost_month, call(demand.api_bill_month, asked, month.api_cost_month)),
                 "saving_cost_month": (month.saving_cost_month, call(saving_cost_month, both, month.saving_cost_month)),
@@ -351,10 +367,10 @@ class _Demand:
                 ),
                 "paid": (
                     offset + 1 if paid else None,
-                    f'=IF(ISNUMBER({own["saved_cost"]}),IF({own["saved_cost"]}>=0,{own["month"]},""),"")',
+                    f'=IF(ISNUMBER({own["saved_cost"]}),IF(COUNTIF({own["saved_cost"]}:{last},"<-{LEAST:f}")=0,{own["month"]},""),"")',
                 ),
             }
-            most = max(most, month.devices)
+            most = max(most, month.paid_devices)
             name = Style(bottom=LINE, bold=not offset, colour=NAVY if not offset else "")
             yield CellOut(row, 0, case.name, style=name)
             for at, column in enumerate(self.monthly, 1):
@@ -392,7 +408,7 @@ class _Demand:
         ]
         charted = range(min(len(self.plans), MOST_CHARTED))
         of = f", first {MOST_CHARTED} scenarios" if len(self.plans) > MOST_CHARTED else ""
-        devices = tuple(series(n, "devices", named=True) for n in charted)
+        devices = tuple(series(n, "paid_devices", named=True) for n in charted)
         return [*found, Chart("line", f"Devices by month{of}", "month", "devices", devices, next(places))]
 
     def _word(self, number: int) -> str:
