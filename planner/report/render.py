@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import resources
 from planner.columns import BadValueError
+from planner.command import version
 from planner.files import is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
 from planner.logo import Logo, read_logo
@@ -62,7 +62,9 @@ def render_report(
     attachments = attached(attachment, now)
     logo = _logo(settled)
     engine = f"WeasyPrint {weasyprint.__version__}"
-    about = About(now, settled, command, attachment=attachment, program=_program(), engine=engine, logo=logo)
+    about = About(
+        now, settled, command, attachment=attachment, program=f"planner {version()}", engine=engine, logo=logo
+    )
     progress("texts")
     with written_as(settled.locale):
         html = to_html(report_of(study, about))
@@ -83,7 +85,7 @@ def render_pages(
     """
     refuse_target(path, ".pdf", is_our_pdf, force=force)
     engine = f"WeasyPrint {load_weasyprint().__version__}"
-    html = _filled(template, paper=settings.paper, program=_program(), engine=engine, **values)
+    html = _filled(template, paper=settings.paper, program=f"planner {version()}", engine=engine, **values)
     _put(path, make_pdf(html, variant=settings.pdf_variant, made=_as_utc(made), attachments=[], logo=None))
 
 
@@ -245,11 +247,6 @@ def _curves(chart: CurveChart) -> str:
         most_y=chart.most_y,
         x_ticks=chart.x_ticks,
     )
-
-
-def _program() -> str:
-    """The program with its version; looked up and not imported, since the package's front names every floor above."""
-    return f"planner {importlib.import_module('planner').__version__}"
 
 
 def _as_utc(moment: dt.datetime) -> dt.datetime:
