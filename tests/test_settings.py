@@ -1,6 +1,7 @@
 """The settings of a report: what the sheet `Report` and the options may say, and what is said of each bad value."""
 
 import datetime as dt
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -11,6 +12,8 @@ from planner.cli import main
 from planner.headers import Cell, Grid
 from planner.issues import PlannerError, Severity
 from planner.job import plan_workbook
+from planner.plan.study import Options
+from planner.recompute import command_of
 from planner.settings import Decision, Settings, option_of, overridden, settings
 from planner.settings_sheet import complete, read_settings
 from planner.workbook.starter import SAMPLE, write_starter
@@ -267,6 +270,24 @@ def test_each_setting_is_an_option_of_run():
     text = CliRunner().invoke(main, ["run", "--help"]).output
     for name in settings():
         assert option_of(name) in text
+
+
+@pytest.mark.parametrize("command", ["run", "batch"])
+def test_the_documents_version_is_not_taken_for_the_programs(command):
+    options = {word for option in main.commands[command].params for word in option.opts}
+    assert "--document-version" in options
+    assert "--version" not in options
+    refused = CliRunner().invoke(main, [command, "x.xlsx", "--version"])
+    assert (refused.exit_code, "--version" in refused.output) == (2, True)
+    again = command_of(
+        Path("a.xlsx"),
+        Path("a.pdf"),
+        dt.datetime(2026, 11, 29),
+        options=Options(),
+        given={"version": "1.2"},
+        further=(),
+    )
+    assert again.endswith(" --document-version 1.2")
 
 
 @pytest.mark.parametrize(
