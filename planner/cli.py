@@ -19,7 +19,7 @@ from planner.cli_batch import batch
 from planner.cli_catalog import catalog
 from planner.cli_functions import functions
 from planner.cli_load import load
-from planner.cli_options import options_of, run_options, study_options
+from planner.cli_options import ReportCommand, options_of, run_options, study_options
 from planner.cli_sweep import sweep
 from planner.command import quoted
 from planner.issues import PlannerError, Severity
@@ -74,6 +74,7 @@ def main() -> None:
 
 
 @main.command(
+    cls=ReportCommand,
     epilog="""\b
 Examples:
   planner run scenarios.xlsx
@@ -82,7 +83,7 @@ Examples:
   planner run scenarios.xlsx --status final --approved-by "B. Approver" --locale de-DE --pdf-variant pdf/a-3b
   planner run scenarios.xlsx --precisions fp16,fp8,q4_k_m --batches 1,16,64
   planner run scenarios.xlsx --no-pdf --json | jq .results
-"""
+""",
 )
 @click.argument("workbook", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Results workbook  [NAME.results.xlsx].")

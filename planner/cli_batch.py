@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import __version__
-from planner.cli_options import options_of, run_options, study_options
+from planner.cli_options import ReportCommand, options_of, run_options, study_options
 from planner.command import quoted
 from planner.terminal import counted, cut
 
@@ -26,6 +26,7 @@ _MOST_LINES = 20
 
 
 @click.command(
+    cls=ReportCommand,
     epilog="""\b
 Examples:
   planner batch scenarios/ -o out/                    a folder, with its sub-folders
@@ -35,7 +36,7 @@ Examples:
   planner batch scenarios/ -o out/ --jobs 8 --timeout 120 --memory 2
   planner batch s3://team/plans -o s3://team/out --dask tcp://host:8786
   planner batch scenarios/ -o out/ --json | jq -r 'select(.status == "refused") | .reason'
-"""
+""",
 )
 @click.argument("paths", nargs=-1)
 @click.option("-o", "--output", "out", required=True, help="Folder of the results, or a URL.")
@@ -95,6 +96,8 @@ def batch(
 
     Folders are read with their sub-folders, which the results keep. Lock files, backups and planner's own results
     are passed over. Each workbook gets what `planner run` gives it; summary.xlsx and summary.pdf show all together.
+    The options of the report hold for each workbook's report, and summary.pdf takes all of them; a workbook's sheet
+    Report is for its own report alone.
 
     A workbook that cannot be run stops no other. Run the same command again after a stop or a change: it does what is
     new, changed or failed, and what has lost its files.

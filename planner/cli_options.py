@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,6 +13,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.plan.study import Options
+
+# A setting's help on the command line: the sheet's speaks of its rows and cells.
+_HELP: Final = {
+    "title": "Title.",
+    "subtitle": "Line below the title.",
+    "organisation": "Whose report it is.",
+    "prepared_for": "Who is to read it.",
+    "prepared_by": "Who made it.",
+    "reviewed_by": "Who checked it.",
+    "approved_by": "Who approves it.",
+    "period": "Time that it plans for.",
+    "version": "Version of the document.",
+    "status": "Stamped on the cover and in the footer.",
+    "contact": "Whom to ask.",
+    "introduction": "Paragraph before the contents; may be repeated.",
+    "notes": "Paragraph below the sign-off; may be repeated.",
+    "decisions": "Decision asked, as 'what | owner | 2026-12-12'; may be repeated.",
+    "currency": "Compare amounts in it, such as EUR  [the first that a priced row names].",
+    "locale": "Write numbers, dates and money as in de-DE, fr-FR, ...; texts stay English.",
+    "paper": "Paper.",
+    "logo": "Picture for the cover: PNG, JPEG, WebP or GIF.",
+    "pdf_variant": "Standard that the PDF keeps: accessible, or for archives.",
+}
+
+
+class ReportOption(click.Option):
+    """An option for a setting of the report."""
+
+
+class ReportCommand(click.Command):
+    """A command whose options for the report stand apart in its help, below all others."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their two headings."""
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], _REPORT: []}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record is not None:
+                found[_REPORT if isinstance(option, ReportOption) else "Options"].append(record)
+        for heading, records in found.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+_REPORT: Final = "Options of the report, which win over the workbook's sheet Report"
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,18 +102,21 @@ def _report_options() -> list[Callable[..., Any]]:
     usual = {each.name: each.default for each in dataclasses.fields(Settings)}
     found = []
     for name, setting in settings().items():
-        said = [setting.help, f"Accepted: {setting.accepted}." if setting.example else ""]
-        said.append(f" [{usual[name]}]" if usual[name] else "")
         found.append(
             click.option(
                 option_of(name),
                 name,
+                cls=ReportOption,
                 type=click.Choice(setting.words, case_sensitive=False) if setting.words else str,
                 multiple=setting.several,
-                help=" ".join(filter(None, said)),
+                metavar=None if setting.words else _METAVARS.get(name, "TEXT"),
+                help=_HELP[name] + (f"  [{usual[name]}]" if usual[name] else ""),
             )
         )
     return found
+
+
+_METAVARS: Final = {"currency": "CODE", "locale": "TAG", "logo": "FILE"}
 
 
 def _with(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:

@@ -117,6 +117,11 @@ def sweep(
 
     Writes all points with their rates, memory and cost, and marks the Pareto front: the points that no other beats
     in speed per stream without costing more. Without prices, speed is held against the aggregate per device.
+
+    WORKBOOK holds scenarios to vary: each gives the inputs that no list names, and its sheets Devices and Models name
+    devices and models of your own. Without it -d, -m, -b and -c are needed.
+
+    Exit codes: 0 all done; 1 rows of the workbook were left out; 2 could not run.
     """
     from planner.plan.fill import EMPTY_LIBRARY  # noqa: PLC0415  --help must not load the model
     from planner.plan.sweep import sweep_of  # noqa: PLC0415

@@ -328,10 +328,14 @@ def settings() -> Mapping[str, Setting]:
 def option_of(name: str) -> str:
     """A setting's option on the command line.
 
-    >>> option_of("prepared_for"), option_of("decisions")
-    ('--prepared-for', '--decision')
+    >>> option_of("prepared_for"), option_of("decisions"), option_of("version")
+    ('--prepared-for', '--decision', '--document-version')
     """
-    return f"--{'decision' if name == 'decisions' else name.replace('_', '-')}"
+    return f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
+
+
+# One decision an option; and a program's --version is the program's own.
+_OPTIONS: Final = MappingProxyType({"decisions": "decision", "version": "document-version"})
 
 
 def overridden(base: Settings, over: Mapping[str, Any]) -> Settings:

@@ -91,5 +91,5 @@ def test_pages_of_nothing_say_so():
     lost = Done(name="a.xlsx", source="a.xlsx", status=Status.REFUSED, reason="a.xlsx is empty.")
     told = pages_of([lost], [], Settings(), dt.datetime(2026, 1, 2, tzinfo=dt.UTC))
     assert told.verdict.title == "No workbook has a scenario that could be evaluated"
-    assert not told.bars
+    assert told.front is None
     assert not told.ranking.rows

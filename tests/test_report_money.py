@@ -650,7 +650,8 @@ EXTREMES = {
 def test_charts_keep_to_their_frames_and_say_what_they_show(changes):
     found = report(scenario(**changes), scenario("other", **{"device_cost_h": 2.9, **changes}), scenario(**OWNED))
     drawn = {name: chart for name, chart in render._money_charts(found).items() if chart}
-    assert {"cost_bars", "utilisation", "idle", "by_line", "tornado"} <= set(drawn)
+    drawn["front"] = render.bars_svg(found.front)
+    assert {"front", "utilisation", "idle", "by_line", "tornado"} <= set(drawn)
     for name, chart in drawn.items():
         svg = ET.fromstring(chart[chart.index("<svg") : chart.index("</svg>") + 6])
         _, _, width, height = map(float, svg.attrib["viewBox"].split())

@@ -1,6 +1,8 @@
 """The settings of a report: what the sheet `Report` and the options may say, and what is said of each bad value."""
 
 import datetime as dt
+import re
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -11,6 +13,8 @@ from planner.cli import main
 from planner.headers import Cell, Grid
 from planner.issues import PlannerError, Severity
 from planner.job import plan_workbook
+from planner.plan.study import Options
+from planner.recompute import command_of
 from planner.settings import Decision, Settings, option_of, overridden, settings
 from planner.settings_sheet import complete, read_settings
 from planner.workbook.starter import SAMPLE, write_starter
@@ -261,10 +265,45 @@ def test_an_option_wins_over_the_sheet():
     assert over.decisions == (Decision("b", "me", dt.date(2026, 12, 12)),)
 
 
-def test_each_setting_is_an_option_of_run():
-    text = CliRunner().invoke(main, ["run", "--help"]).output
-    for name in settings():
-        assert option_of(name) in text
+@pytest.mark.parametrize("command", ["run", "batch"])
+def test_the_options_of_the_report_stand_apart_below_all_others(command):
+    text = CliRunner().invoke(main, [command, "--help"]).output
+    others, report = text.split("\nOptions of the report, which win over the workbook's sheet Report:\n")
+    options, _, _ = report.partition("\n\n")
+    assert re.findall(r"^  (--[a-z-]+)", options, re.MULTILINE) == [option_of(name) for name in settings()]
+    told = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", others, re.MULTILINE)
+    assert {"--output", "--no-pdf", "--as-of", "--force", "--sheet", "--strict", "--json", "--help"} <= set(told)
+    assert not {option_of(name) for name in settings()} & set(told)
+    # Rows, cells and blanks are the sheet's to speak of.
+    assert not re.search(r"\b(row each|Blank:|On the command line|column C)\b", options)
+    assert "summary.pdf" in others if command == "batch" else "summary" not in others
+
+
+def test_the_help_of_sweep_says_what_it_needs_and_how_it_ends():
+    text = " ".join(CliRunner().invoke(main, ["sweep", "--help"]).output.split())
+    assert "WORKBOOK holds scenarios to vary" in text
+    assert "Without it -d, -m, -b and -c are needed." in text
+    assert "Exit codes: 0 all done; 1 rows of the workbook were left out; 2 could not run." in text
+    refused = CliRunner().invoke(main, ["sweep", "-d", "H100 SXM", "-m", "qwen3-32b"])
+    assert (refused.exit_code, "Nothing is given for contexts, batches" in refused.output) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["run", "batch"])
+def test_the_documents_version_is_not_taken_for_the_programs(command):
+    options = {word for option in main.commands[command].params for word in option.opts}
+    assert "--document-version" in options
+    assert "--version" not in options
+    refused = CliRunner().invoke(main, [command, "x.xlsx", "--version"])
+    assert (refused.exit_code, "--version" in refused.output) == (2, True)
+    again = command_of(
+        Path("a.xlsx"),
+        Path("a.pdf"),
+        dt.datetime(2026, 11, 29),
+        options=Options(),
+        given={"version": "1.2"},
+        further=(),
+    )
+    assert again.endswith(" --document-version 1.2")
 
 
 @pytest.mark.parametrize(

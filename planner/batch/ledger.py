@@ -81,6 +81,8 @@ class Done:
     warnings: int = 0
     issues: tuple[tuple[str, str, str, str], ...] = ()
     best: str = ""
+    # In which its amounts are compared, and to which the exchange rates of its rows lead.
+    currency: str = ""
     seconds: float = 0.0
     tries: int = 1
     # Of this run's making alone: taken from the ledger as it was.

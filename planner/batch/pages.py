@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.batch.ledger import Status
+from planner.batch.rows import currency_of
 from planner.batch.summary import why
 from planner.plan.basis import has_range, planning_rate
-from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.plan.study import Options, Source, Study
-from planner.report import charts
-from planner.report.front import Verdict, tiles, verdict
-from planner.report.pace import bars, pace_figure
+from planner.report import money
+from planner.report.answer import answer_of
+from planner.report.control import MOST_FACTS, band_facts, bases, control, is_controlled, running, title_size
+from planner.report.front import Verdict
+from planner.report.numbers import date, plain, rounded
 from planner.report.parts import LONGEST_TITLE, Cell, Head, Row, Table, count, cut, say, sentence, without_empty
+from planner.report.render import bars_svg
 from planner.report.tables import ranked
-from planner.report.wording import BASES, PACE
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
 
     from planner.batch.ledger import Done
     from planner.batch.rows import Line
+    from planner.report.answer import Bars
+    from planner.report.control import Control
     from planner.report.front import Tile
-    from planner.report.shapes import Figure
     from planner.settings import Settings
 
 TEMPLATE: Final = "batch.html.j2"
+WHAT: Final = "Capacity summary"
 DEFAULT_TITLE: Final = "LLM serving capacity, all workbooks"
 # Three tables of these are the most that is printed; a row costs 8 ms.
 MOST_ROWS: Final = 100
@@ -41,13 +46,17 @@ class Pages:
     """The summary report as ready texts and numbers."""
 
     title: str
+    title_size: str
     subtitle: str
+    control: Control
+    controlled: bool
     stamp: str
+    running: str
     facts: tuple[tuple[str, str], ...]
     verdict: Verdict
     tiles: tuple[Tile, ...]
-    pace: Figure
-    bars: str
+    front: Bars | None
+    drawn: str
     bad: Table
     ranking: Table
     workbooks: Table
@@ -57,42 +66,51 @@ class Pages:
 
 def pages_of(workbooks: Sequence[Done], found: Sequence[Line], settings: Settings, made: dt.datetime) -> Pages:
     """What the summary report of a batch says."""
-    study = Study(tuple(line.case for line in found), (), (), Source(), Options(), settings)
-    drawn = bars(study)
-    pace = pace_figure(study)
-    day = f"{made:%Y-%m-%d}"
+    compared = dataclasses.replace(settings, currency=currency_of(workbooks) or settings.currency)
+    study = Study(tuple(line.case for line in found), (), (), Source(), Options(today=made.date()), compared)
+    answer = answer_of(study)
+    title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
+    scope = f"What {count(len(found), 'scenario')} in {count(len(workbooks), 'workbook')} can serve"
     return Pages(
-        title=cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE),
-        subtitle=f"What {count(len(found), 'scenario')} in {count(len(workbooks), 'workbook')} can serve",
-        stamp=f"{count(len(workbooks), 'workbook')} · {day} · core rates are upper bounds (dense models)",
-        facts=_facts(workbooks, found, day),
-        verdict=_verdict(study, found),
-        tiles=tiles(study),
-        pace=pace,
-        bars=charts.bar_chart(drawn, READING_PACE_TOKENS_PER_SEC, f"reading pace, {PACE}", pace.alt) if drawn else "",
+        title=title,
+        title_size=title_size(title),
+        subtitle=cut(settings.subtitle, LONGEST_TITLE) or scope,
+        control=control(settings, made, WHAT),
+        controlled=is_controlled(settings),
+        stamp=f"{count(len(workbooks), 'workbook')} · {date(made)} · {money.stamp(study)}",
+        running=running(settings, title),
+        facts=_facts(workbooks, found, settings, made),
+        verdict=_verdict(answer.verdict, study, found),
+        tiles=answer.tiles,
+        front=answer.bars,
+        drawn=bars_svg(answer.bars),
         bad=_bad(workbooks),
         ranking=_ranking(study, found),
         workbooks=_workbooks(workbooks),
-        bases=BASES,
+        bases=bases(settings, priced=money.has_money(study)),
         made_iso=f"{made:%Y-%m-%dT%H:%M:%SZ}",
     )
 
 
-def _facts(workbooks: Sequence[Done], found: Sequence[Line], day: str) -> tuple[tuple[str, str], ...]:
+def _facts(
+    workbooks: Sequence[Done], found: Sequence[Line], settings: Settings, made: dt.datetime
+) -> tuple[tuple[str, str], ...]:
     done = sum(one.status is Status.DONE for one in workbooks)
     lost = sum(one.status in {Status.REFUSED, Status.FAILED} for one in workbooks)
     skipped = sum(one.skipped_rows for one in workbooks)
-    return (
-        ("Workbooks", f"{done:,} done{f', {lost:,} came to nothing' if lost else ''}"),
-        ("Scenarios", f"{len(found):,}{f', {skipped:,} rows left out' if skipped else ''}"),
-        ("Warnings", f"{sum(one.warnings for one in workbooks):,}"),
-        ("Made", day),
+    counted = (
+        ("Workbooks", f"{plain(done)} done{f', {plain(lost)} came to nothing' if lost else ''}"),
+        ("Scenarios", f"{plain(len(found))}{f', {plain(skipped)} rows left out' if skipped else ''}"),
     )
+    told = band_facts(settings, made)
+    if told:
+        return (*told, *counted)[:MOST_FACTS]
+    return (*counted, ("Warnings", plain(sum(one.warnings for one in workbooks))), ("Made", date(made)))
 
 
-def _verdict(study: Study, found: Sequence[Line]) -> Verdict:
+def _verdict(said: Verdict, study: Study, found: Sequence[Line]) -> Verdict:
     """The answer over all workbooks, and where the best scenario stands."""
-    said, best = verdict(study), study.recommendation.best
+    best = study.recommendation.best
     if not found:
         return Verdict("bad", "No recommendation", "No workbook has a scenario that could be evaluated", ())
     if best is None:
@@ -101,7 +119,7 @@ def _verdict(study: Study, found: Sequence[Line]) -> Verdict:
     where = (
         f"{line.case.label} stands in {cut(line.done.name, _LONGEST_PATH)}, {line.done.sheet}!{line.values['cell']}."
     )
-    return Verdict(said.kind, said.head, said.title, (*said.body, where), said.caution)
+    return dataclasses.replace(said, body=(*said.body, where))
 
 
 def _bad(workbooks: Sequence[Done]) -> Table:
@@ -118,17 +136,20 @@ def _bad(workbooks: Sequence[Done]) -> Table:
 def _ranking(study: Study, found: Sequence[Line]) -> Table:
     """The best scenarios of all workbooks, best first, on the basis on which they were compared."""
     best, figure = study.recommendation.best, study.recommendation.figure
+    first = ranked(study)[:MOST_ROWS]
+    values = [study.recommendation.value(case.result) for case in first]
+    decimals = money.decimals_of(values, study.purse.code)
     rows = []
-    for case in ranked(study)[:MOST_ROWS]:
+    for case, value in zip(first, values, strict=True):
         result, line = case.result, found[case.number - 1]
-        value = study.recommendation.value(result)
+        cost = "" if value is None else rounded(value, decimals)
         cells = (
             Cell(cut(case.name, _LONGEST_PATH), case.label),
             Cell(cut(line.done.name, _LONGEST_PATH)),
             Cell(line.values["cell"]),
             Cell(say("tokens_per_sec", planning_rate(result))),
             Cell("estimate" if has_range(result) else "upper bound"),
-            Cell(say(figure, value)),
+            Cell(cost if study.recommendation.by_cost else say(figure, value)),
             Cell({True: "yes", False: "no", None: ""}[line.values["fits"]]),
         )
         rows.append(Row(cells, "best" if result is best else ""))
@@ -138,20 +159,21 @@ def _ranking(study: Study, found: Sequence[Line]) -> Table:
         Head("Cell"),
         Head("Per stream", "tok/s"),
         Head("Basis", text=2),
-        Head(_measure(study), unit_of(figure).symbol if not study.recommendation.by_cost else "M output tokens"),
+        _measure(study),
         Head("Fits", text=1),
     )
     return without_empty(Table(heads, tuple(rows), note=_more(len(found), "scenario", "Scenarios")))
 
 
-def _measure(study: Study) -> str:
+def _measure(study: Study) -> Head:
     """What the scenarios were ranked by, with the currency where it is money."""
-    said = _MEASURES[study.recommendation.figure]
-    return f"{said} in {study.purse.code or 'money'}" if study.recommendation.by_cost else f"{said} per device"
+    figure = study.recommendation.figure
+    if study.recommendation.by_cost:
+        return Head("Cost", f"{study.purse.code or 'money'}/M output")
+    return Head(f"{_MEASURES[figure]} per device", unit_of(figure).symbol)
 
 
 _MEASURES: Final = {
-    "cost_per_m_tokens": "Cost",
     "requests_per_device_per_hour": "Requests",
     "aggregate_tokens_per_sec": "Aggregate",
     "estimated_requests_per_hour": "Estimated requests",
@@ -164,9 +186,9 @@ def _workbooks(workbooks: Sequence[Done]) -> Table:
         Row(
             (
                 Cell(cut(one.name, _LONGEST_PATH)),
-                Cell(f"{len(one.rows):,}"),
-                Cell(f"{one.skipped_rows:,}"),
-                Cell(f"{one.warnings:,}"),
+                Cell(plain(len(one.rows))),
+                Cell(plain(one.skipped_rows)),
+                Cell(plain(one.warnings)),
                 Cell(cut(one.best or "none fits and keeps reading pace", _LONGEST_PATH)),
             )
         )
@@ -175,7 +197,7 @@ def _workbooks(workbooks: Sequence[Done]) -> Table:
     heads = (
         Head("Workbook", text=5),
         Head("Scenarios"),
-        Head("Rows left out"),
+        Head("Left out", "rows"),
         Head("Warnings"),
         Head("Best scenario", text=5),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.issues import Issue, Severity
 from planner.plan.basis import fits
 from planner.plan.checks import FLAGS
+from planner.plan.purse import is_priced, purse_of
 from planner.plan.scenario import COLUMNS, FIGURES, Result, Scenario, figure_header, header_of
 from planner.plan.study import Case, Origin
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from planner.batch.ledger import Done
     from planner.columns import Column
+    from planner.plan.purse import Purse
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +94,18 @@ _TOLD: Final = (
     _input("occupancy"),
     _input("exchange_rate"),
     _input("exchange_day"),
+    _input("instance_cost_h"),
     _input("device_capex_cost"),
+    _input("api"),
     _input("input_cost_m"),
     _input("output_cost_m"),
+    _input("hours_per_month"),
+    _input("one_off_cost"),
+    _input("growth_share_month"),
+    _input("peak_to_average"),
+    _input("headroom"),
+    _input("lead_time_weeks"),
+    _input("first_month"),
     _input("target_tokens_per_sec"),
     _input("target_response_s"),
     _figure("device_cost_h"),
@@ -103,6 +115,15 @@ _TOLD: Final = (
     _figure("step_time_ms"),
     _figure("inter_token_latency_ms"),
     _figure("requests_at_occupancy_per_hour"),
+    _figure("fleet_devices"),
+    _figure("fleet_requests_per_hour"),
+    _figure("hourly_cost_h"),
+    _figure("staff_cost_h"),
+    _figure("used_cost_per_m_tokens"),
+    _figure("monthly_capacity_m_tokens"),
+    _figure("api_request_cost"),
+    _figure("api_cost_month"),
+    _figure("requests_month"),
 )
 
 _KEPT: Final = (*SHOWN, *_TOLD)
@@ -130,7 +151,8 @@ def row_of(case: Case) -> tuple[Any, ...]:
 class Line:
     """A scenario of a batch: the workbook that it stands in, its values by name, and its case as far as kept.
 
-    The case's number is the scenario's in the whole batch.
+    The case's number is the scenario's in the whole batch, and its amounts can be held against those of the others:
+    its currency is named, and its exchange rate is one to the currency of all.
     """
 
     done: Done
@@ -145,13 +167,43 @@ class Line:
 
 def lines(workbooks: Iterable[Done]) -> list[Line]:
     """Every scenario of these workbooks, in their order."""
-    named = ((done, dict(zip(done.columns, row, strict=True))) for done in workbooks for row in done.rows)
-    return [_line(number, done, values) for number, (done, values) in enumerate(named, 1)]
+    workbooks = list(workbooks)
+    code, found = currency_of(workbooks), list[Line]()
+    for done in workbooks:
+        named = [dict(zip(done.columns, row, strict=True)) for row in done.rows]
+        own = [_line(number, done, values) for number, values in enumerate(named, len(found) + 1)]
+        purse = purse_of((line.case.result.scenario for line in own), done.currency)
+        found += [_beside_others(line, purse, code) for line in own]
+    return found
+
+
+def currency_of(workbooks: Iterable[Done]) -> str:
+    """The currency in which the amounts of all are compared: that of the first workbook that has one."""
+    return next((done.currency for done in workbooks if done.currency), "")
+
+
+def _beside_others(line: Line, purse: Purse, code: str) -> Line:
+    """A line whose amounts stand as its own workbook means them, also among those of others."""
+    result = line.case.result
+    scenario = result.scenario
+    if not is_priced(scenario):
+        return line
+    if purse.code == code:
+        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None)
+        told = dataclasses.replace(result, scenario=scenario)
+    elif purse.code:
+        # A rate leads to the currency of its own workbook, so that it is none to another.
+        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None, exchange_rate=None)
+        told = dataclasses.replace(result, scenario=scenario)
+    else:
+        # Amounts without a currency are not to be taken for the others'.
+        told = dataclasses.replace(result, cost_per_m_tokens=None, api_cost_per_m_output=None)
+    return dataclasses.replace(line, case=dataclasses.replace(line.case, result=told))
 
 
 def _line(number: int, done: Done, values: dict[str, Any]) -> Line:
     # Figures that an input of the same name made.
-    typed = {name: values[name] for name in ("busy_share", "device_cost_h")}
+    typed = {name: values[name] for name in ("busy_share", "device_cost_h", "requests_month")}
     scenario = Scenario(name=values["name"], **typed, **{name: values[name] for name in _INPUTS})
     figures = {name: values[name] for name in _FIGURES}
     if values["fits"] is None:

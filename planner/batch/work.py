@@ -263,6 +263,7 @@ def _told(task: Task, outcome: Outcome, out: Path) -> Done:
         warnings=study.count(Severity.WARNING),
         issues=_issues(study),
         best=best.scenario.name if best else "",
+        currency=study.purse.code,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.report.numbers import date
-from planner.report.parts import Cell, Head, Row, Table, cut, tidy
+from planner.report.numbers import date, in_text, plain
+from planner.report.parts import Cell, Head, Row, Table, cut, tidy, width_of
+from planner.report.wording import BASES, MONEY_BASES
+from planner.settings import LOCALE
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -32,8 +34,8 @@ class Control:
     notes: tuple[str, ...]
 
 
-def control(settings: Settings, made: dt.datetime) -> Control:
-    """The document control of a report made at a moment."""
+def control(settings: Settings, made: dt.datetime, what: str = "Capacity report") -> Control:
+    """The document control of a report, or what else it is, made at a moment."""
     organisation = cut(settings.organisation, 60)
     facts = (
         ("Organisation", settings.organisation),
@@ -47,7 +49,7 @@ def control(settings: Settings, made: dt.datetime) -> Control:
     )
     return Control(
         status=settings.status.upper(),
-        eyebrow=f"{organisation} · Capacity report" if organisation else "Capacity report",
+        eyebrow=f"{organisation} · {what}" if organisation else what,
         logo_alt=f"Logo of {organisation}" if organisation else "Logo",
         introduction=tuple(map(tidy, settings.introduction)),
         decisions=_decisions(settings),
@@ -62,6 +64,49 @@ def control(settings: Settings, made: dt.datetime) -> Control:
         ),
         notes=tuple(map(tidy, settings.notes)),
     )
+
+
+def is_controlled(settings: Settings) -> bool:
+    """Whether anything is said that only document control and sign-off have room for."""
+    named = (
+        "organisation",
+        "prepared_for",
+        "prepared_by",
+        "reviewed_by",
+        "approved_by",
+        "period",
+        "version",
+        "contact",
+    )
+    return any(getattr(settings, name) for name in (*named, "introduction", "notes", "decisions"))
+
+
+def title_size(title: str) -> str:
+    """The class of a title's size, so that it keeps to three lines."""
+    return next((size for most, size in _TITLE_SIZES if width_of(title) <= most), "longest")
+
+
+# Letters that a title of each size bears in three lines.
+_TITLE_SIZES: Final = ((80, ""), (150, "long"))
+
+
+def running(settings: Settings, otherwise: str) -> str:
+    """What the head of each page says: whose report it is and its version, or what else it is known by."""
+    parts = [cut(settings.organisation or otherwise, 60), cut(settings.version, 24)]
+    return " · ".join(part for part in parts if part)
+
+
+def bases(settings: Settings, *, priced: bool) -> tuple[tuple[str, str], ...]:
+    """What holds for every figure, and how numbers are written where that is not as in the workbook."""
+    stated = (*MONEY_BASES, *BASES) if priced else BASES
+    found = tuple((label, in_text(text)) for label, text in stated)
+    if settings.locale == LOCALE:
+        return found
+    said = (
+        f"Numbers and dates are written as in {settings.locale}: {plain(12345.5)}. Findings, cells and commands stand "
+        "as planner's messages write them."
+    )
+    return (*found, ("Number format", said))
 
 
 def _halves(facts: list[tuple[str, str]]) -> tuple[tuple[tuple[str, str], ...], ...]:

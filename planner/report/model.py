@@ -11,14 +11,14 @@ from planner.plan.limits import USABLE_MEMORY_SHARE
 from planner.plan.scenario import FIGURES
 from planner.report import cards, estimates, figures, findings, money, money_front, register, tables
 from planner.report.alerts import Alert, alerts, alerts_head
-from planner.report.control import MOST_FACTS, Control, band_facts, control
-from planner.report.front import Tile, Verdict, tiles, verdict
+from planner.report.answer import PACE_TEXT, Bars, answer_of
+from planner.report.control import MOST_FACTS, Control, band_facts, bases, control, running, title_size
 from planner.report.heat import HeatMap, heat_maps
 from planner.report.money_pages import Money, money_pages
 from planner.report.numbers import as_percent, date, in_text, plain
 from planner.report.pace import bars, pace_figure
-from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, width_of, with_unit
-from planner.report.wording import BASES, GLOSSARY, MONEY_BASES, MONEY_GLOSSARY, PACE, SLOWS
+from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence, tidy, with_unit
+from planner.report.wording import GLOSSARY, MONEY_GLOSSARY, SLOWS
 from planner.report.worked import Worked, worked, worked_estimate
 from planner.settings import LOCALE, Settings
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from planner.report.estimates import Estimates, Memory
     from planner.report.figures import BatchCharts, DotChart
     from planner.report.findings import FlagLine
+    from planner.report.front import Tile, Verdict
     from planner.report.shapes import Bar, Figure
 
 MOST_CARDS: Final = 12
@@ -63,6 +64,7 @@ class Report:
     facts: tuple[tuple[str, str], ...]
     verdict: Verdict
     tiles: tuple[Tile, ...]
+    front: Bars | None
     bars: tuple[Bar, ...]
     pace: Figure
     pace_text: str
@@ -127,27 +129,28 @@ def report_of(study: Study, about: About) -> Report:
     checks = findings.checks_table(study)
     settings = about.settings
     title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
-    by_cost = study.recommendation.by_cost and best is not None
+    answer = answer_of(study)
     pages = money_pages(study, about.made.date())
     return Report(
         title=title,
-        title_size=next((size for most, size in _TITLE_SIZES if width_of(title) <= most), "longest"),
+        title_size=title_size(title),
         subtitle=cut(settings.subtitle, LONGEST_TITLE) or _subtitle(study),
         control=control(settings, about.made),
         paper=settings.paper,
         logo=about.logo,
         stamp=_stamp(study, about),
-        running=_running(study, settings, title),
+        running=running(settings, study.source.name or title),
         facts=_facts(study, about),
-        verdict=money_front.verdict(study) if by_cost else verdict(study),
-        tiles=money_front.tiles(study) if by_cost else tiles(study),
+        verdict=answer.verdict,
+        tiles=answer.tiles,
+        front=answer.bars,
         bars=bars(study),
         pace=pace_figure(study),
-        pace_text=f"reading pace, {PACE}",
+        pace_text=PACE_TEXT,
         money=pages,
         alerts_head=alerts_head(study),
         alerts=alerts(study, flags, money_front.alerts(study)),
-        bases=_bases(settings, priced=pages is not None),
+        bases=bases(settings, priced=pages is not None),
         flags=flags,
         skipped=findings.skipped_table(study),
         sections=_sections(study, checked, pages, cards=bool(shown), checks=bool(checks.rows)),
@@ -204,29 +207,6 @@ def _glossary(*, priced: bool) -> tuple[tuple[str, str], ...]:
     return tuple((term, in_text(text)) for term, text in sorted(terms, key=lambda pair: pair[0].casefold()))
 
 
-def _running(study: Study, settings: Settings, title: str) -> str:
-    """What the head of each page says: whose report it is and its version, or the workbook."""
-    parts = [cut(settings.organisation or study.source.name or title, 60), cut(settings.version, 24)]
-    return " · ".join(part for part in parts if part)
-
-
-def _bases(settings: Settings, *, priced: bool) -> tuple[tuple[str, str], ...]:
-    """What holds for every figure, and how numbers are written where that is not as in the workbook."""
-    stated = (*MONEY_BASES, *BASES) if priced else BASES
-    bases = tuple((label, in_text(text)) for label, text in stated)
-    if settings.locale == LOCALE:
-        return bases
-    said = (
-        f"Numbers and dates are written as in {settings.locale}: {plain(12345.5)}. Findings, cells and commands stand "
-        "as planner's messages write them."
-    )
-    return (*bases, ("Number format", said))
-
-
-# Letters that a title of each size bears in three lines.
-_TITLE_SIZES: Final = ((80, ""), (150, "long"))
-
-
 def _subtitle(study: Study) -> str:
     number = len(study.cases)
     what = f"What {count(number, 'scenario')} can serve" if number else "No scenario could be evaluated"
@@ -265,13 +245,7 @@ def _stamp(study: Study, about: About) -> str:
     if study.source.sha256:
         parts.append(f"SHA-256 {study.source.sha256[:12]}…")
     parts += [about.program, date(about.made)]
-    if money.has_money(study):
-        own = set(study.purse.named) - {study.purse.code}
-        currency = f"amounts in {study.purse.code}{' unless said' if own else ''}" if study.purse.code else ""
-        parts.append(currency or "amounts without a currency")
-    else:
-        parts.append("core rates: upper bounds (dense models)")
-    return " · ".join(parts)
+    return " · ".join([*parts, money.stamp(study)])
 
 
 def _sections(

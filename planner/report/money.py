@@ -138,6 +138,16 @@ def has_money(study: Study) -> bool:
     return any(is_priced(case.result.scenario) for case in study.cases)
 
 
+def stamp(study: Study) -> str:
+    """What holds of all amounts, or of all rates where nothing has a price, in a few words for each page's foot."""
+    if not has_money(study):
+        return "core rates: upper bounds (dense models)"
+    if not study.purse.code:
+        return "amounts without a currency"
+    own = set(study.purse.named) - {study.purse.code}
+    return f"amounts in {study.purse.code}{' unless said' if own else ''}"
+
+
 def costed(study: Study) -> list[Case]:
     """The cases whose tokens have a cost."""
     return [case for case in study.cases if case.result.cost_per_m_tokens is not None]

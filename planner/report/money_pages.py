@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import has_estimate
 from planner.plan.recommend import AgainstApi, against_api
-from planner.report import money, money_figures, money_front, money_heat, money_plans, money_register, money_tables
+from planner.report import money, money_figures, money_heat, money_plans, money_register, money_tables
+from planner.report.answer import cost_bars
 from planner.report.numbers import as_percent, plain
 from planner.report.parts import Table, count, cut, in_words
 from planner.report.tables import MOST_ROWS, printed
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from planner.plan.study import Study
+    from planner.report.answer import Bars
     from planner.report.money_figures import CurveChart, MonthBars, Stacked, Tornado
     from planner.report.money_heat import CostMap
-    from planner.report.shapes import Bar, Figure
 
 MOST_PLANS: Final = 2
 
@@ -75,16 +76,6 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
-    """The costs of all scenarios against the API: the bars, what they are held against, their words."""
-
-    bars: tuple[Bar, ...]
-    mark: float | None
-    mark_text: str
-    figure: Figure
-
-
-@dataclass(frozen=True, slots=True)
 class Money:
     """All that a report says of money, the answer and its tiles apart."""
 
@@ -113,7 +104,7 @@ def money_pages(study: Study, today: dt.date) -> Money | None:
         return None
     lines, lede = _worked(study)
     return Money(
-        bars=_bars(study),
+        bars=cost_bars(study),
         cost=_cost(study),
         demand=_demand(study, today),
         sensitivity=_sensitivity(study),
@@ -121,12 +112,6 @@ def money_pages(study: Study, today: dt.date) -> Money | None:
         worked=lines,
         worked_lede=lede,
     )
-
-
-def _bars(study: Study) -> Bars | None:
-    if not money.compared(study):
-        return None
-    return Bars(money_front.bars(study), *money_front.bars_mark(study), money_front.bars_figure(study))
 
 
 def _worked(study: Study) -> tuple[tuple[Worked, ...], str]:

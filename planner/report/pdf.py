@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import io
 import logging
@@ -14,6 +13,7 @@ import warnings
 from importlib import resources as packaged
 from typing import TYPE_CHECKING, Any, Final
 
+from planner.collecting import without_gc
 from planner.files import PDF_MARK
 from planner.issues import PlannerError
 
@@ -67,7 +67,7 @@ def make_pdf(html: str, *, variant: str, made: dt.datetime, attachments: Sequenc
     def page(text: str) -> Any:
         return weasyprint.HTML(string=text, base_url="planner:", url_fetcher=fetcher)
 
-    with _without_gc(), _glyphs_missed(), _dated(made), warnings.catch_warnings():
+    with without_gc(), _glyphs_missed(), _dated(made), warnings.catch_warnings():
         # WeasyPrint leaves the file of its colour profile to be closed by chance.
         warnings.simplefilter("ignore", ResourceWarning)
         document = page(_fitted(html, page))
@@ -243,15 +243,3 @@ def _glyphs_missed() -> Iterator[None]:
         logger.removeFilter(other)
     if missed:
         log.warning("No font here has %s; the report shows boxes in their place.", ", ".join(missed))
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """No collecting of garbage meanwhile: pages make many objects and hardly any to throw away."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

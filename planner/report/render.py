@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import resources
 from planner.columns import BadValueError
+from planner.command import version
 from planner.files import is_our_pdf, refuse_target, replacing
 from planner.issues import PlannerError
 from planner.logo import Logo, read_logo
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from planner.plan.study import Study
+    from planner.report.answer import Bars
     from planner.report.money_figures import CurveChart
 
 __all__ = ["PdfUnavailableError", "load_weasyprint", "render_report", "to_html"]
@@ -62,7 +63,9 @@ def render_report(
     attachments = attached(attachment, now)
     logo = _logo(settled)
     engine = f"WeasyPrint {weasyprint.__version__}"
-    about = About(now, settled, command, attachment=attachment, program=_program(), engine=engine, logo=logo)
+    about = About(
+        now, settled, command, attachment=attachment, program=f"planner {version()}", engine=engine, logo=logo
+    )
     progress("texts")
     with written_as(settled.locale):
         html = to_html(report_of(study, about))
@@ -82,9 +85,13 @@ def render_pages(
     Raises PdfUnavailableError and PlannerError as :func:`render_report` does.
     """
     refuse_target(path, ".pdf", is_our_pdf, force=force)
-    engine = f"WeasyPrint {load_weasyprint().__version__}"
-    html = _filled(template, paper=settings.paper, program=_program(), engine=engine, **values)
-    _put(path, make_pdf(html, variant=settings.pdf_variant, made=_as_utc(made), attachments=[], logo=None))
+    engine, logo = f"WeasyPrint {load_weasyprint().__version__}", _logo(settings)
+    program = f"planner {version()}"
+    html = _filled(template, paper=settings.paper, logo=logo, program=program, engine=engine, **values)
+    data = make_pdf(
+        html, variant=settings.pdf_variant, made=_as_utc(made), attachments=[], logo=logo.png if logo else None
+    )
+    _put(path, data)
 
 
 def _put(path: Path, data: bytes) -> None:
@@ -147,9 +154,11 @@ _UNITS: Final = re.compile(r"((?:[\d,.]+ )?(?:tok/s|GB/s))")
 
 def _charts(report: Report) -> Mapping[str, str]:
     """The report's charts as SVG, by name; an empty text where there is nothing to draw."""
-    names = ("bars", "cost_bars", "dots", "per_stream", "aggregate", "steps", "ranges", "memory")
+    names = ("front", "bars", "dots", "per_stream", "aggregate", "steps", "ranges", "memory")
     drawn = dict.fromkeys((*names, "estimate_0", "estimate_1"), "") | _money_charts(report)
-    if report.bars:
+    drawn["front"] = bars_svg(report.front)
+    # Where the first page has them, no other page draws them again.
+    if report.bars and report.money and report.money.bars:
         drawn["bars"] = charts.bar_chart(report.bars, READING_PACE_TOKENS_PER_SEC, report.pace_text, report.pace.alt)
     if report.dots:
         drawn["dots"] = charts.dot_chart(
@@ -204,16 +213,18 @@ def _charts(report: Report) -> Mapping[str, str]:
     return drawn
 
 
+def bars_svg(bars: Bars | None) -> str:
+    """The bars of a first page as SVG; an empty text where there is nothing to draw."""
+    return "" if bars is None else charts.bar_chart(bars.bars, bars.mark, bars.mark_text, bars.figure.alt)
+
+
 def _money_charts(report: Report) -> dict[str, str]:
     """The charts of money, by name; an empty text where there is nothing to draw."""
-    names = ("cost_bars", "utilisation", "volume", "idle", "by_line", "tornado")
+    names = ("utilisation", "volume", "idle", "by_line", "tornado")
     drawn = dict.fromkeys(names, "")
     if report.money is None:
         return drawn
     pages = report.money
-    if pages.bars is not None:
-        costs = pages.bars
-        drawn["cost_bars"] = charts.bar_chart(costs.bars, costs.mark, costs.mark_text, costs.figure.alt)
     for name, curves in (("utilisation", pages.cost.utilisation), ("volume", pages.cost.volume)):
         if curves is not None:
             drawn[name] = _curves(curves)
@@ -245,11 +256,6 @@ def _curves(chart: CurveChart) -> str:
         most_y=chart.most_y,
         x_ticks=chart.x_ticks,
     )
-
-
-def _program() -> str:
-    """The program with its version; looked up and not imported, since the package's front names every floor above."""
-    return f"planner {importlib.import_module('planner').__version__}"
 
 
 def _as_utc(moment: dt.datetime) -> dt.datetime:
