@@ -75,11 +75,15 @@ def _numbers(holder: Scenario | Result, names: Iterable[str], of: str) -> dict[s
     return {name: _number(value, f"{of}.{name}") for name, value in values.items() if value is not None}
 
 
+# The currency decides what is converted, so rows of one shape share it.
+_OPEN_TEXTS: Final = TEXTS - {"currency"}
+
+
 def _prototype(case: Case) -> Case:
     """A case whose values know their fields, in rows that stand out."""
     result, origin = case.result, case.origin
     given: dict[str, Any] = {
-        name: _Word(_SLOT.format(f"text.{name}|literal")) for name in TEXTS if getattr(result.scenario, name)
+        name: _Word(_SLOT.format(f"text.{name}|literal")) for name in _OPEN_TEXTS if getattr(result.scenario, name)
     }
     given |= _numbers(result.scenario, NUMBERS, "in")
     scenario = dataclasses.replace(result.scenario, **given)
