@@ -294,3 +294,17 @@ def test_a_table_read_in_columns_is_the_one_read_row_by_row(tmp_path, monkeypatc
     for one, other in zip(in_columns.scenarios, by_row.scenarios, strict=True):
         assert one == other
     assert in_columns.skipped == by_row.skipped
+
+
+def test_many_rows_without_a_price_leave_the_cost_sheet_to_what_demand_is_planned_from():
+    many = [replace(BASE, name=f"S{number}", offered_requests_per_hour=900.0) for number in range(LARGE + 1)]
+    described = {sheet.name: sheet for sheet in result_sheets(study_of(many), patterned=True)}
+    assert described["Results"].rows
+    assert not described["Cost"].rows
+    cells = list(described["Cost"].cells)
+    assert max(cell.row for cell in cells) < 300
+    assert any("The first 200 scenarios; 801 more are left out." in str(cell.value) for cell in cells)
+    priced_too = [*many, replace(BASE, name="one", device_cost_h=2.5)]
+    described = {sheet.name: sheet for sheet in result_sheets(study_of(priced_too), patterned=True)}
+    assert described["Cost"].rows
+    assert len(described["Cost"].rows.cases) == LARGE + 2

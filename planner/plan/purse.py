@@ -7,6 +7,7 @@ its day; without one a row stands alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from planner.formulas import api_cost
@@ -67,10 +68,12 @@ class Purse:
 
 def is_priced(scenario: Scenario) -> bool:
     """Whether a scenario has a price of its own hardware or of an API."""
-    return any(getattr(scenario, name) is not None for name in _PRICES)
+    return _prices_of(scenario) != _NO_PRICES
 
 
 _PRICES: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost", "input_cost_m", "output_cost_m")
+_prices_of: Final = attrgetter(*_PRICES)
+_NO_PRICES: Final = (None,) * len(_PRICES)
 
 
 def purse_of(scenarios: Iterable[Scenario], wanted: str = "") -> Purse:
