@@ -38,6 +38,9 @@ def mixed():
         (["percent as text", 70, "FP16", 3350, 1, "85%"], {"F": "0%"}),
         (["sign alone", 70, "FP16", 3350, 1, 85], {"F": '0"%"'}),
         (["dollars", 70, "FP16", 3350, 1, 0.85], {"D": "[$$-409]#,##0.00"}),
+        (["currencies", 70, "FP16", 3350, 2, 0.85], {"D": "#,##0.00\\ [$€-407]", "E": '"$"#,##0', "B": "[$CHF] 0.00"}),
+        (["accounts", 70, "FP16", 3350, 2, 0.85], {"D": '_-* #,##0.00\\ "€"_-', "E": "[Red][$£-809]0;-[$£-809]0"}),
+        (["refused", 70, "FP16", 3350, -2, 0.85], {"E": '"$"#,##0;("€"#,##0)'}),
         (["text", "70", "FP16", "3,350", "2", "0,85"], {}),
         (["blanks", " 70 ", "FP16\n", "\u00a03350", "", None], {}),
         (["switch", True, "FP16", 3350, False, 0.85], {}),
@@ -145,6 +148,8 @@ def test_both_readers_give_the_same_cells_of_a_mixed_workbook(make, tmp_path):
     path = tmp_path / "mixed.xlsx"
     make().save(path)
     assert differing(path) == {}
+    shown = [cell.currencies for _, cell, _ in cells_of(read_workbook(path).grids).values() if cell.currencies]
+    assert {"USD", "EUR", "CHF", "GBP"} <= {code for codes in shown for code in codes}
     left = rows_left(path)["Scenarios"]
     # Errors, formulas without a value, escapes, rich texts, long numbers and merged rows; all others are calamine's.
     assert left is not None

@@ -12,10 +12,11 @@ import pytest
 from planner import Scenario, study_of
 from planner.job import Job, run, write_results
 from planner.plan.study import LARGE
-from planner.workbook import large, sheets, write
+from planner.workbook import large, row_stream, sheets, write
 from planner.workbook.package import open_package
 from planner.workbook.read import read_workbook
 from planner.workbook.results_sheet import Functions
+from planner.workbook.row_shapes import RowShapes
 from planner.workbook.sheets import result_sheets
 from planner.workbook.starter import write_starter
 
@@ -25,6 +26,41 @@ BASE = Scenario(
 
 
 MANY = 60
+RENTED = {"device_cost_h": 2.5, "busy_share": 0.6, "currency": "USD"}
+OWNED = {
+    "device_capex_cost": 30_000.0,
+    "device_residual_cost": 3_000.0,
+    "useful_life_years": 4.0,
+    "device_power_w": 700.0,
+    "tariff_cost_kwh": 0.12,
+    "pue": 1.3,
+    "busy_share": 0.5,
+    "currency": "USD",
+}
+API = {"api": "Hosted", "input_cost_m": 0.5, "output_cost_m": 1.5}
+MONEY = (
+    RENTED,
+    {**RENTED, "busy_share": None},
+    {**RENTED, "busy_share": None, "offered_requests_per_hour": 500.0},
+    {**RENTED, "busy_share": None, "offered_requests_per_hour": 1e7},
+    {**RENTED, **API, "cached_tokens": 500.0, "cached_cost_m": 0.05, "cache_write_cost_m": 0.6},
+    {**RENTED, **API, "cached_tokens": 500.0, "cache_write_tokens": 300.0, "split": "layers"},
+    {**RENTED, **API, "input_cost_m": 0.0, "output_cost_m": 0.0},
+    {**RENTED, "price_source": "a quote", "price_day": "2026-10-01", "staff_cost_month": 9000.0},
+    {"instance_cost_h": 30.0, "instance_devices": 8.0, "busy_share": 0.4, "currency": "USD"},
+    OWNED,
+    {**OWNED, **API, "device_hosting_cost_month": 50.0, "device_licence_cost_month": 20.0},
+    {**OWNED, "device_power_w": None, "tariff_cost_kwh": None, "device_support_cost_month": 9.0},
+    {**OWNED, "currency": "EUR", "exchange_rate": 1.1, "exchange_day": "2026-10-01"},
+    {**RENTED, **API, "currency": "EUR", "exchange_rate": 1.1, "exchange_day": "2026-10-01"},
+    {**RENTED, **API, "currency": "EUR"},
+    {**RENTED, "currency": "GBP", "exchange_rate": 1.3},
+    {**RENTED, "currency": None},
+    {**API, "currency": "USD"},
+    {**API, "currency": "EUR", "busy_share": 0.3},
+    {**RENTED, "target_tokens_per_sec": 30.0, "target_response_s": 20.0},
+    {"requests_month": 1e6},
+)
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +103,22 @@ def scenarios(count):
         replace(dice.choice(kinds), name=f"{dice.choice(names)} {number}", batch=float(dice.choice([2, 8, 64])))
         for number in range(count)
     ]
+
+
+def priced(money=MONEY):
+    """Each kind of money with and without an estimate, twice: with numbers of its own in the same columns."""
+    bases = [replace(BASE, prefill_tokens_per_sec=9000, batch=8.0), Scenario(weights_gb=140.5, bandwidth_gb_s=3350)]
+    return [
+        replace(base, name=f"{kind} {turn}", devices=2.0 * turn, **{name: _times(value, turn) for name, value in given})
+        for base in bases
+        for kind, given in enumerate(each.items() for each in money)
+        for turn in (1, 2)
+    ]
+
+
+def _times(value, turn):
+    """A number that is another one in the second turn."""
+    return value / turn if isinstance(value, float) and value >= 2 else value
 
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -135,15 +187,39 @@ def patterned(study, functions, path, *, streamed):
 def test_sheets_written_by_patterns_are_those_written_cell_by_cell(study, functions, tmp_path):
     one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
     described = result_sheets(study, functions, linked=False, patterned=True)
-    assert [sheet.name for sheet in described if sheet.rows] == ["Results", "Estimate", "Memory", "Checks"]
+    assert [sheet.name for sheet in described if sheet.rows] == ["Results", "Estimate", "Memory", "Cost", "Checks"]
     patterned(study, functions, one, streamed=True)
     patterned(study, functions, other, streamed=False)
     assert_same(one, other)
 
 
+@pytest.mark.parametrize("functions", list(Functions))
+@pytest.mark.parametrize("money", [MONEY, MONEY[:12]], ids=["several currencies", "dollars"])
+def test_amounts_written_by_patterns_are_those_written_cell_by_cell(money, functions, tmp_path, monkeypatch):
+    # A pattern for every shape, even where only one row has it.
+    monkeypatch.setattr(row_stream, "_FEWEST", 1)
+    monkeypatch.setattr(sheets, "PATTERNED_FROM", 1)
+    study = study_of(priced(money))
+    assert not any(entry.severity == "error" for entry in study.issues)
+    ways = [tmp_path / "one.xlsx", tmp_path / "other.xlsx"]
+    large_sheets = {"Results", "Estimate", "Memory", "Cost", "Checks"}
+    for path, by_patterns in zip(ways, (True, False), strict=True):
+        described = [
+            sheet
+            for sheet in result_sheets(study, functions, linked=False, patterned=by_patterns)
+            if sheet.name in large_sheets
+        ]
+        assert {sheet.name for sheet in described if sheet.rows} == (large_sheets if by_patterns else set())
+        write.write_workbook(path, described, functions, active="Results")
+    assert_same(*ways)
+    shapes = RowShapes(study.cases)
+    # Fewer shapes than rows: some rows are written by the pattern of another.
+    assert len(set(shapes.of({}).tolist())) < len(study.cases) * 0.7
+
+
 def test_rows_merged_into_a_workbook_are_those_written_cell_by_cell(tmp_path, monkeypatch, validate):
     source = tmp_path / "plan.xlsx"
-    write_starter(source, scenarios(MANY))
+    write_starter(source, [*scenarios(MANY - 20), *priced()[::4]])
     one, other = tmp_path / "one.xlsx", tmp_path / "other.xlsx"
     run(Job(source=source, output=one, pdf=None))
     monkeypatch.setattr(sheets, "PATTERNED_FROM", 10**9)
@@ -177,7 +253,7 @@ def test_a_second_table_in_other_columns_is_not_written_by_the_patterns_of_the_f
 def test_results_written_beside_the_scenarios_are_patterned_too(study, tmp_path):
     path = tmp_path / "results.xlsx"
     write_results(study, path)
-    assert len(open_package(path).sheets) == 9
+    assert len(open_package(path).sheets) == len(sheets.SHEET_NAMES)
     assert openpyxl.load_workbook(path)["Results"].max_row > MANY
 
 
@@ -218,3 +294,17 @@ def test_a_table_read_in_columns_is_the_one_read_row_by_row(tmp_path, monkeypatc
     for one, other in zip(in_columns.scenarios, by_row.scenarios, strict=True):
         assert one == other
     assert in_columns.skipped == by_row.skipped
+
+
+def test_many_rows_without_a_price_leave_the_cost_sheet_to_what_demand_is_planned_from():
+    many = [replace(BASE, name=f"S{number}", offered_requests_per_hour=900.0) for number in range(LARGE + 1)]
+    described = {sheet.name: sheet for sheet in result_sheets(study_of(many), patterned=True)}
+    assert described["Results"].rows
+    assert not described["Cost"].rows
+    cells = list(described["Cost"].cells)
+    assert max(cell.row for cell in cells) < 300
+    assert any("The first 200 scenarios; 801 more are left out." in str(cell.value) for cell in cells)
+    priced_too = [*many, replace(BASE, name="one", device_cost_h=2.5)]
+    described = {sheet.name: sheet for sheet in result_sheets(study_of(priced_too), patterned=True)}
+    assert described["Cost"].rows
+    assert len(described["Cost"].rows.cases) == LARGE + 2

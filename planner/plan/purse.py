@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from planner.currencies import magnitude
@@ -71,10 +72,12 @@ class Purse:
 
 def is_priced(scenario: Scenario) -> bool:
     """Whether a scenario has a price of its own hardware or of an API."""
-    return any(getattr(scenario, name) is not None for name in _PRICES)
+    return _prices_of(scenario) != _NO_PRICES
 
 
 _PRICES: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost", "input_cost_m", "output_cost_m")
+_prices_of: Final = attrgetter(*_PRICES)
+_NO_PRICES: Final = (None,) * len(_PRICES)
 
 
 def is_likely_rate(own: str, to: str, rate: float) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.demand_plan import DemandPlan, demand_plan
 from planner.plan.evaluate import evaluate_resolved
-from planner.plan.purse import Purse, purse_issues, purse_of
+from planner.plan.purse import Purse, is_priced, purse_issues, purse_of
 from planner.plan.recommend import Recommendation, Standing, recommend
 from planner.plan.resolve import Resolution, resolve
 from planner.plan.sensitivity import Outlook, Swing, outlook_of, swings_of
@@ -199,6 +199,12 @@ class Study:
     def purse(self) -> Purse:
         """The currency in which costs are compared."""
         return purse_of((case.result.scenario for case in self.cases), self.settings.currency)
+
+    @cached_property
+    def currencies(self) -> tuple[str, ...]:
+        """The currencies of the rows that have prices, in their order; empty text for one that names none."""
+        scenarios = (case.result.scenario for case in self.cases)
+        return tuple(dict.fromkeys(self.purse.own(scenario) for scenario in scenarios if is_priced(scenario)))
 
     @cached_property
     def demand(self) -> tuple[DemandPlan | None, ...]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from planner.formulas import api_cost, cost
 from planner.plan.basis import has_estimate
 from planner.plan.demand_plan import demand_plan
-from planner.plan.purse import is_priced
 from planner.plan.sensitivity import outlook_of, swings_of
 from planner.report import numbers
 from planner.report.numbers import as_percent, plain
@@ -135,7 +134,7 @@ _ONE_PERCENT: Final = 0.01
 
 def has_money(study: Study) -> bool:
     """Whether anything of a study has a price."""
-    return any(is_priced(case.result.scenario) for case in study.cases)
+    return bool(study.currencies)
 
 
 def stamp(study: Study) -> str:

@@ -9,7 +9,7 @@ from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, MONEY_COLUMNS
 from planner.report import money
 from planner.report.numbers import date, plain
-from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
+from planner.report.parts import Cell, Head, Row, Table, cells_of, cut, labels, say_input, sentence, without_empty
 from planner.report.tables import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ _HEADS: Final = (
 def register(study: Study) -> Table:
     """Every price and assumption of money that figures rest on."""
     found: dict[tuple[Any, ...], list[Case]] = {}
+    priced = [case for case in study.cases if is_priced(case.result.scenario)]
     for name in MONEY_COLUMNS:
         if name in _ASIDE:
             continue
-        for case in study.cases:
+        for case in priced:
             scenario, source = case.result.scenario, case.result.sources.get(name, "")
             value = getattr(scenario, name)
-            if value in {None, ""} or not is_priced(scenario) or not _counts(case, name, value, source):
+            if value in {None, ""} or not _counts(case, name, value, source):
                 continue
             code = money.own_till(study, case.result).code
             quoted = (
@@ -76,7 +77,6 @@ def _counts(case: Case, name: str, value: Any, source: str) -> bool:
 
 def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
     name, value, source, code, quoted, day = kind
-    cells = [case.origin.cells[name] for case in cases if name in case.origin.cells and source == TYPED]
     where, confidence = _trust(name, source, quoted, day)
     return Row(
         (
@@ -85,7 +85,7 @@ def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
             Cell(cut(say_input(name, value))),
             Cell(money.unit_in(name, code)),
             Cell(labels((case.number for case in cases), _FEW_RANGES)),
-            Cell(cell_ranges(cells, _FEW_RANGES)),
+            Cell(cells_of(cases, name, _FEW_RANGES) if source == TYPED else ""),
             Cell(cut(where, 90)),
             Cell(date(money.day_of(day)) if day else ""),
             Cell(confidence),

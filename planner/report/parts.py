@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner import columns
 from planner.columns import Choice, Ratio
+from planner.headers import RowCells
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.report.numbers import localised, percent_of, plain, shown
 from planner.units import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from planner.plan.study import Case
 
 LONGEST_IN_TABLE: Final = 64
 LONGEST_TITLE: Final = 320
@@ -310,10 +313,8 @@ def labels(numbers: Iterable[int], most: int = MOST_RANGES) -> str:
     >>> labels([1, 2, 3, 7])
     'S01\u2013S03, S07'
     """
-    runs = _runs(numbers)
-    texts = [_range(f"S{a:02d}", f"S{b:02d}", a, b) for a, b in runs]
-    left = sum(b - a + 1 for a, b in runs[most:])
-    return _shortened(texts, most, left)
+    runs, left = _runs(numbers, most)
+    return _shortened([_range(f"S{a:02d}", f"S{b:02d}", a, b) for a, b in runs], left)
 
 
 def cell_ranges(cells: Iterable[str], most: int = MOST_RANGES) -> str:
@@ -324,17 +325,42 @@ def cell_ranges(cells: Iterable[str], most: int = MOST_RANGES) -> str:
     """
     columns: dict[str, list[int]] = {}
     for cell in cells:
-        match = re.fullmatch(r"([A-Z]+)(\d+)", cell)
-        if match:
-            columns.setdefault(match[1], []).append(int(match[2]))
-    spans = [(letters, a, b) for letters, rows in columns.items() for a, b in _runs(rows)]
-    texts = [f"{letters}{a}" if a == b else f"{letters}{a}:{letters}{b}" for letters, a, b in spans]
-    left = sum(b - a + 1 for _, a, b in spans[most:])
-    return _shortened(texts, most, left)
+        _add_place(columns, cell)
+    return _ranges_in(columns, most)
 
 
-def _shortened(texts: Sequence[str], most: int, left: int) -> str:
-    return ", ".join(texts[:most]) + (f" and {left} more" if left else "")
+def cells_of(cases: Iterable[Case], name: str, most: int = MOST_RANGES) -> str:
+    """The cells in which scenarios have a field, neighbours in a column as ranges."""
+    columns: dict[str, list[int]] = {}
+    for case in cases:
+        cells = case.origin.cells
+        if isinstance(cells, RowCells) and cells.in_row:
+            # Of a hundred thousand rows not even the cells' names are made.
+            if name in cells.letters:
+                columns.setdefault(cells.letters[name], []).append(case.origin.row)
+        elif name in cells:
+            _add_place(columns, cells[name])
+    return _ranges_in(columns, most)
+
+
+def _add_place(columns: dict[str, list[int]], cell: str) -> None:
+    match = re.fullmatch(r"([A-Z]+)(\d+)", cell)
+    if match:
+        columns.setdefault(match[1], []).append(int(match[2]))
+
+
+def _ranges_in(columns: Mapping[str, list[int]], most: int) -> str:
+    texts: list[str] = []
+    left = 0
+    for letters, rows in columns.items():
+        runs, more = _runs(rows, most - len(texts))
+        texts += [f"{letters}{a}" if a == b else f"{letters}{a}:{letters}{b}" for a, b in runs]
+        left += more
+    return _shortened(texts, left)
+
+
+def _shortened(texts: Sequence[str], left: int) -> str:
+    return ", ".join(texts) + (f" and {left} more" if left else "")
 
 
 def _range(first: str, last: str, a: int, b: int) -> str:
@@ -343,11 +369,15 @@ def _range(first: str, last: str, a: int, b: int) -> str:
     return f"{first}, {last}" if b == a + 1 else f"{first}\u2013{last}"
 
 
-def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+def _runs(numbers: Iterable[int], most: int) -> tuple[list[tuple[int, int]], int]:
+    """The first runs of neighbours, and how many numbers come after them."""
     runs: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
+    ordered = sorted(set(numbers))
+    for at, number in enumerate(ordered):
         if runs and number == runs[-1][1] + 1:
             runs[-1] = (runs[-1][0], number)
-        else:
+        elif len(runs) < most:
             runs.append((number, number))
-    return runs
+        else:
+            return runs, len(ordered) - at
+    return runs, 0

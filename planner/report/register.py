@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from planner import catalog
@@ -14,12 +16,12 @@ from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, MONEY_COLUMNS
 from planner.report.numbers import in_text
 from planner.report.numbers import plain as thousands
-from planner.report.parts import Cell, Head, Row, Table, cell_ranges, cut, labels, say_input, sentence, without_empty
+from planner.report.parts import Cell, Head, Row, Table, cells_of, cut, labels, say_input, sentence, without_empty
 from planner.report.tables import INPUT_FIELDS, MOST_VALUES
 from planner.units import S_PER_HOUR, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from planner.plan.study import Case, Study
 
@@ -45,9 +47,10 @@ _FEW_RANGES: Final = 4
 def register_table(study: Study) -> Table:
     """Each typed or default input's values with the scenarios that take them, their cells, and which of the two."""
     lines: list[tuple[str, str, str, str, str, str]] = []
+    kinds = _kinds_of(study)
     for name in INPUT_FIELDS:
         if name not in MONEY_COLUMNS:
-            lines += _values_of(study, name)
+            lines += _values_of(name, kinds)
     lines += [(fixed[0], in_text(fixed[1]), *fixed[2:]) for fixed in _FIXED]
     rows = tuple(
         Row(
@@ -64,13 +67,33 @@ def register_table(study: Study) -> Table:
     return without_empty(Table(_HEADS, rows))
 
 
-def _stands(case: Case, name: str) -> bool:
-    """Whether an input belongs among what was typed or is a default that the case's figures rest on."""
-    source = case.result.sources.get(name, "")
-    if source == DEFAULT and name not in CORE_COLUMNS:
-        # What only an estimate or the memory takes is no assumption of a scenario that has neither.
-        return _is_estimated(case)
-    return source in {TYPED, DEFAULT, ""}
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Scenarios that were filled in alike, and whether anything beyond the core rests on their inputs."""
+
+    sources: Mapping[str, str]
+    estimated: bool
+    cases: list[Case]
+
+    def stands(self, name: str) -> bool:
+        """Whether an input belongs among what was typed or is a default that the figures rest on."""
+        source = self.sources.get(name, "")
+        if source == DEFAULT and name not in CORE_COLUMNS:
+            # What only an estimate or the memory takes is no assumption of a scenario that has neither.
+            return self.estimated
+        return source in {TYPED, DEFAULT, ""}
+
+
+def _kinds_of(study: Study) -> list[_Kind]:
+    """The scenarios by what holds for all of a kind; in large studies many share one record of their sources."""
+    found: dict[tuple[int, bool], _Kind] = {}
+    for case in study.cases:
+        sources, estimated = case.result.sources, _is_estimated(case)
+        key = id(sources), estimated
+        if key not in found:
+            found[key] = _Kind(sources, estimated, [])
+        found[key].cases.append(case)
+    return list(found.values())
 
 
 def _is_estimated(case: Case) -> bool:
@@ -78,13 +101,20 @@ def _is_estimated(case: Case) -> bool:
     return has_estimate(case.result) or case.result.kv_cache_gb is not None
 
 
-def _values_of(study: Study, name: str) -> list[tuple[str, str, str, str, str, str]]:
+def _values_of(name: str, kinds: Sequence[_Kind]) -> list[tuple[str, str, str, str, str, str]]:
     """One line for each value that an input takes; a single line with its range where there are many."""
     found: dict[tuple[Any, str], list[Case]] = {}
-    for case in study.cases:
-        value = getattr(case.result.scenario, name)
-        if value not in (None, "") and _stands(case, name):
-            found.setdefault((value, case.result.sources.get(name, "")), []).append(case)
+    of_scenario = attrgetter(name)
+    for kind in kinds:
+        if not kind.stands(name):
+            continue
+        source = kind.sources.get(name, "")
+        for case in kind.cases:
+            value = of_scenario(case.result.scenario)
+            if value is not None and value != "":
+                found.setdefault((value, source), []).append(case)
+    # In the order of the scenarios, whatever kind they are of.
+    found = dict(sorted(found.items(), key=lambda pair: min(case.number for case in pair[1])))
     column, unit = COLUMNS[name], unit_of(name).symbol
     if len(found) <= MOST_VALUES:
         return [
@@ -100,8 +130,7 @@ def _values_of(study: Study, name: str) -> list[tuple[str, str, str, str, str, s
 
 
 def _whose(name: str, cases: Sequence[Case], source: str) -> tuple[str, str, str]:
-    cells = [case.origin.cells[name] for case in cases if name in case.origin.cells]
-    return labels((case.number for case in cases), _FEW_RANGES), cell_ranges(cells, _FEW_RANGES), source
+    return labels((case.number for case in cases), _FEW_RANGES), cells_of(cases, name, _FEW_RANGES), source
 
 
 # What was filled in
@@ -119,21 +148,27 @@ _MOST_SOURCES: Final = 60
 
 def filled_table(study: Study) -> Table:
     """Every value that was not typed, by where it comes from, with what speaks for it."""
-    found: dict[str, dict[str, list[Any]]] = {}
-    whose: dict[str, list[int]] = {}
-    for case in study.cases:
-        for name, source in case.result.sources.items():
-            if source in {TYPED, DEFAULT} or name in MONEY_COLUMNS or not (name in CORE_COLUMNS or _is_estimated(case)):
+    found: dict[str, dict[str, dict[Any, int]]] = {}
+    whose: dict[str, set[int]] = {}
+    for kind in _kinds_of(study):
+        numbers = [case.number for case in kind.cases]
+        for name, source in kind.sources.items():
+            if source in {TYPED, DEFAULT} or name in MONEY_COLUMNS or not (name in CORE_COLUMNS or kind.estimated):
                 continue
-            values = found.setdefault(source, {}).setdefault(name, [])
-            value = getattr(case.result.scenario, name)
-            if value not in values:
-                values.append(value)
-            whose.setdefault(source, []).append(case.number)
+            of_scenario = attrgetter(name)
+            # Each value with the first scenario that has it.
+            first = found.setdefault(source, {}).setdefault(name, {})
+            for case in kind.cases:
+                value = of_scenario(case.result.scenario)
+                first[value] = min(first.get(value, case.number), case.number)
+            whose.setdefault(source, set()).update(numbers)
     order = {name: index for index, name in enumerate(COLUMNS)}
     rows = []
     for number, (source, fields) in enumerate(sorted(found.items(), key=_rank)[:_MOST_SOURCES], 1):
-        said = "; ".join(_all_said(name, fields[name]) for name in sorted(fields, key=order.__getitem__))
+        said = "; ".join(
+            _all_said(name, sorted(fields[name], key=fields[name].__getitem__))
+            for name in sorted(fields, key=order.__getitem__)
+        )
         label, confidence = _confidence(source)
         rows.append(
             Row(

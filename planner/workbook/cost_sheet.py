@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.formulas import api_cost
 from planner.plan.basis import fits, is_counted
 from planner.plan.money_recipes import rests_on_estimate
-from planner.plan.purse import is_priced
 from planner.plan.recommend import AgainstApi, against_api
 from planner.plan.scenario import COLUMNS, FIGURES, header_of
+from planner.plan.study import FIXES_LIMIT, LARGE
 from planner.rules import Money
 from planner.workbook.cost_charts import LINES, CostCharts
 from planner.workbook.estimate_sheets import ESTIMATE_COLUMNS, MEMORY_COLUMNS
@@ -34,7 +36,6 @@ from planner.workbook.money_looks import (
     amount_format,
     compared_word,
     is_converted,
-    own_currencies,
     price_format,
     shared_word,
 )
@@ -45,9 +46,11 @@ from planner.workbook.table_sheets import LEDE, TITLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from planner.plan.purse import Purse
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
     from planner.workbook.results_sheet import Writing
+    from planner.workbook.row_shapes import RowShapes
 
 CHEAPER: Final = "cheaper than the API"
 DEARER: Final = "API cheaper at this utilisation"
@@ -89,25 +92,37 @@ def _verdict(sheet: RowSheet, case: Case, row: int, _: Mapping[str, Any]) -> tup
     return verdict_of(case.result), f"=IF(ISNUMBER({own}),{against},{lacking})"
 
 
-def _basis(_: RowSheet, case: Case, __: int, known: Mapping[str, Any]) -> tuple[Any, str]:
+_RESTS_ON: Final = ("kv_read_gb", "estimated_aggregate_tokens_per_sec")
+
+
+def basis_of(case: Case) -> str | None:
+    """What the rate that a scenario's costs rest on is; None where it has none."""
     if case.result.fleet_tokens_per_sec is None:
-        return None, ""
-    return ESTIMATE if rests_on_estimate(known) else BOUND, ""
+        return None
+    return ESTIMATE if rests_on_estimate({name: getattr(case.result, name) for name in _RESTS_ON}) else BOUND
+
+
+def _basis(_: RowSheet, case: Case, *__: Any) -> tuple[Any, str]:
+    return basis_of(case), ""
 
 
 def _currency(sheet: RowSheet, case: Case, *_: Any) -> tuple[Any, str]:
     return sheet.study.purse.own(case.result.scenario) or None, ""
 
 
+def _told(purse: Purse, figure: str, case: Case) -> float | str | None:
+    """A figure in the currency of comparison, or why it is not told there."""
+    if getattr(case.result, figure) is None:
+        return None
+    return purse.amount(case.result, figure) if purse.holds(case.result.scenario) else NO_RATE
+
+
 def _converted(figure: str, sheet: RowSheet, case: Case, row: int, _: Mapping[str, Any]) -> tuple[Any, str]:
     """A figure in the currency of comparison: by its rate, as it is where it is in that currency, else why not."""
     purse, scenario = sheet.study.purse, case.result.scenario
-    value, there = getattr(case.result, figure), sheet.at(figure, row)
-    if value is None:
-        return None, ""
-    if not purse.holds(scenario):
-        return NO_RATE, ""
-    converted = purse.amount(case.result, figure)
+    converted, there = _told(purse, figure, case), sheet.at(figure, row)
+    if converted is None or isinstance(converted, str):
+        return converted, ""
     if purse.rate(scenario) is None:
         return converted, f'=IF({there}="","",{there})'
     bind = {"cost": there, "exchange_rate": sheet.at("exchange_rate", row)}
@@ -126,6 +141,7 @@ def _columns_converted(study: Study) -> tuple[Part, ...]:
             f"{label} ({word})",
             align="right",
             shown=amount_format(name, values),
+            value=partial(_told, study.purse, name),
             note=f"In {word}, at the rate and of the day beside it; blank rows have no cost.",
             cell=partial(_converted, name),
         )
@@ -151,10 +167,10 @@ def cost_parts(study: Study) -> tuple[Part, ...]:
         Part(
             "The answer, all replicas",
             (
-                *(currency if len(own_currencies(study)) > 1 else ()),
+                *(currency if len(study.currencies) > 1 else ()),
                 Made("cost_per_m_tokens"),
                 Made("api_cost_per_m_output"),
-                Said("verdict", "Verdict", 30.0, cell=_verdict,
+                Said("verdict", "Verdict", 30.0, cell=_verdict, value=lambda case: verdict_of(case.result),
                      note="Own hardware against the API at the row's utilisation and mix of tokens."),
             ),
         ),
@@ -187,7 +203,7 @@ def cost_parts(study: Study) -> tuple[Part, ...]:
             "What it rests on",
             (
                 Made("busy_share"), Given("hours_per_month"), Made("fleet_devices"), Made("fleet_tokens_per_sec"),
-                Said("basis", "Basis of the rate (at the run)", 14.0, cell=_basis,
+                Said("basis", "Basis of the rate (at the run)", 14.0, cell=_basis, value=basis_of,
                      note="Estimate, or the core's upper bound, so that a token really costs more."),
                 Made("fleet_requests_per_hour"), Made("requests_month"),
             ),
@@ -242,13 +258,15 @@ def is_amount(name: str) -> bool:
     return column is not None and isinstance(column.rule, Money)
 
 
-def _formats(study: Study, parts: Iterable[Part]) -> dict[str, str]:
+def _formats(study: Study, parts: Iterable[Part], shapes: RowShapes | None) -> dict[str, str]:
     """The number formats of amounts, by what the study holds."""
     found = {}
     for spec in (spec for part in parts for spec in part.columns if is_amount(spec.name)):
-        values = [
-            getattr(case.result if spec.name in FIGURES else case.result.scenario, spec.name) for case in study.cases
-        ]
+        if shapes:
+            values = shapes.amounts(spec.name)
+        else:
+            get = attrgetter(spec.name)
+            values = [get(case.result if spec.name in FIGURES else case.result.scenario) for case in study.cases]
         typed = spec.name in COLUMNS
         found[spec.name] = price_format(values) if typed else amount_format(spec.name, values)
     return found | {"saving_cost_month": SIGNED}
@@ -256,6 +274,12 @@ def _formats(study: Study, parts: Iterable[Part]) -> dict[str, str]:
 
 def cost_rows(study: Study, writing: Writing) -> RowSheet:
     """The Cost sheet's rows, for other sheets to refer to."""
+    left_out = 0
+    if not has_prices(study) and len(study.cases) > LARGE:
+        # Without a price there are devices and requests to tell, which demand is planned from, as far as it is.
+        left_out = len(study.cases) - FIXES_LIMIT
+        study = dataclasses.replace(study, cases=study.cases[:FIXES_LIMIT])
+        writing = dataclasses.replace(writing, shapes=None)
     parts = cost_parts(study)
     return RowSheet(
         study,
@@ -263,10 +287,10 @@ def cost_rows(study: Study, writing: Writing) -> RowSheet:
         "Cost",
         parts,
         "Cost: what a million output tokens and a request cost here, and by an API",
-        _lede(study),
+        (f"The first {FIXES_LIMIT} scenarios; {left_out:,} more are left out. " if left_out else "") + _lede(study),
         {"Memory": MEMORY_COLUMNS, "Estimate": ESTIMATE_COLUMNS},
         money=shared_word(study),
-        formats=_formats(study, parts),
+        formats=_formats(study, parts, writing.shapes),
     )
 
 
@@ -281,7 +305,7 @@ def short_name(case: Case) -> str:
 
 def has_prices(study: Study) -> bool:
     """Whether any row has a price."""
-    return any(is_priced(case.result.scenario) for case in study.cases)
+    return bool(study.currencies)
 
 
 def has_rows(study: Study) -> bool:
@@ -293,7 +317,7 @@ _HARDWARE: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost")
 
 
 def _lede(study: Study) -> str:
-    codes = own_currencies(study)
+    codes = study.currencies
     if not codes:
         *first, last = map(header_of, _HARDWARE)
         money = (

@@ -30,7 +30,7 @@ from planner.workbook.layout import (
     head_height,
     on_sheet,
 )
-from planner.workbook.money_looks import SIGNED, own_currencies, shared_word, with_currency
+from planner.workbook.money_looks import SIGNED, shared_word, with_currency
 from planner.workbook.results_sheet import HEAD, HEAD_FIGURE, HEAD_TEXT, LINK, Functions, input_cell
 from planner.workbook.row_sheet import ROW
 from planner.workbook.table_sheets import LEDE, MOST_CHARTED, TITLE
@@ -141,7 +141,7 @@ class _Demand:
         self.study, self.writing, self.plans = study, writing, plans
         self.live = writing.functions is not Functions.NONE
         self.word = shared_word(study)
-        mixed = (_CURRENCY,) if len(own_currencies(study)) > 1 else ()
+        mixed = (_CURRENCY,) if len(study.currencies) > 1 else ()
         self.summary = (*mixed, *_SUMMARY)
         self.monthly = (*mixed, *_MONTHLY)
         self.chart_row = _FIRST + len(plans) + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from planner.plan.purse import is_priced
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.units import unit_of
 
@@ -24,15 +23,9 @@ _MOST_HOURLY: Final = 4
 _MOST_TYPED: Final = 6
 
 
-def own_currencies(study: Study) -> tuple[str, ...]:
-    """The currencies of the rows that have prices, in their order; empty text for one that names none."""
-    priced = (case.result.scenario for case in study.cases)
-    return tuple(dict.fromkeys(study.purse.own(scenario) for scenario in priced if is_priced(scenario)))
-
-
 def shared_word(study: Study) -> str:
     """What stands in headers for money: the code that all rows share, ``own currency`` where they differ."""
-    named = own_currencies(study)
+    named = study.currencies
     return OWN_CURRENCY if len(named) > 1 else (next(iter(named), "") or _MONEY)
 
 
@@ -43,7 +36,7 @@ def compared_word(study: Study) -> str:
 
 def is_converted(study: Study) -> bool:
     """Whether a row's prices are in another currency than that of comparison."""
-    return any(code != study.purse.code for code in own_currencies(study))
+    return any(code != study.purse.code for code in study.currencies)
 
 
 def with_currency(header: str, word: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from planner.plan.bulk_columns import Codes, Flags, Numbers
     from planner.plan.study import Case, Origin
@@ -46,9 +47,24 @@ class RowShapes:
         scenarios = [result.scenario for result in results]
         self.height = len(results)
         self._columns: dict[int, tuple[tuple[str, str], ...]] = {}
-        self.texts = {name: [getattr(scenario, name) or "" for scenario in scenarios] for name in (*TEXTS, *_WORDS)}
-        self.inputs = {name: _numbers([getattr(scenario, name) for scenario in scenarios]) for name in NUMBERS}
-        self.figures = {name: _numbers([getattr(result, name) for result in results]) for name in FIGURES}
+        self.texts = {name: [text or "" for text in map(attrgetter(name), scenarios)] for name in (*TEXTS, *_WORDS)}
+        self.inputs = {name: _numbers(map(attrgetter(name), scenarios)) for name in NUMBERS}
+        self.figures = {name: _numbers(map(attrgetter(name), results)) for name in FIGURES}
+        self._forms: dict[tuple[str, Callable[[str], str]], list[str]] = {}
+
+    def said(self, name: str, form: Callable[[str], str]) -> list[str]:
+        """A column of texts in another form, which several sheets share."""
+        key = name, form
+        if key not in self._forms:
+            made = {text: form(text) for text in set(self.texts[name])}
+            self._forms[key] = [made[text] for text in self.texts[name]]
+        return self._forms[key]
+
+    def amounts(self, name: str) -> list[float]:
+        """The numbers that a column holds, each once."""
+        column = self.figures[name] if name in self.figures else self.inputs[name]
+        known: list[float] = np.unique(column[~np.isnan(column)]).tolist()
+        return known
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -165,8 +181,8 @@ _DIGITS: Final = "0123456789"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _numbers(values: list[Any]) -> Numbers:
-    return np.array(values, np.float64)
+def _numbers(values: Iterable[Any]) -> Numbers:
+    return np.array(list(values), np.float64)
 
 
 def _codes(values: Sequence[Any]) -> tuple[Codes, int]:

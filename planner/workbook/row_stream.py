@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from planner.workbook.layout import Rows, Style
 
 # Rows written at once.
-_CHUNK: Final = 2048
+_CHUNK: Final = 8192
+# Rows handed on together, as bytes: the texts of a whole chunk would stand in memory twice.
+_PORTION: Final = 1024
 # A pattern costs as much as a few rows.
 _FEWEST: Final = 3
 # Places in patterns: a field's value, a look, the scenario's own row, and rows of our sheets by their distance.
@@ -75,11 +77,15 @@ def _numbers(holder: Scenario | Result, names: Iterable[str], of: str) -> dict[s
     return {name: _number(value, f"{of}.{name}") for name, value in values.items() if value is not None}
 
 
+# The currency decides what is converted, so rows of one shape share it.
+_OPEN_TEXTS: Final = TEXTS - {"currency"}
+
+
 def _prototype(case: Case) -> Case:
     """A case whose values know their fields, in rows that stand out."""
     result, origin = case.result, case.origin
     given: dict[str, Any] = {
-        name: _Word(_SLOT.format(f"text.{name}|literal")) for name in TEXTS if getattr(result.scenario, name)
+        name: _Word(_SLOT.format(f"text.{name}|literal")) for name in _OPEN_TEXTS if getattr(result.scenario, name)
     }
     given |= _numbers(result.scenario, NUMBERS, "in")
     scenario = dataclasses.replace(result.scenario, **given)
@@ -215,7 +221,8 @@ class RowStream:
                     made = [self._by_cells(row, mapped) for row in (rows + start).tolist()]
                 for row, text in zip(rows.tolist(), made, strict=True):
                     found[row] = text
-            yield "".join(found).encode()
+            for first in range(0, len(found), _PORTION):
+                yield "".join(found[first : first + _PORTION]).encode()
 
     def _by_cells(self, row: int, looks: Mapping[Style, int]) -> str:
         cells = list(self.rows.cells(row, self.rows.cases[row]))
@@ -243,8 +250,8 @@ class RowStream:
         if kind == "cell":
             return list(map(_AS[form], self._computed(int(name), rows, computed)))
         if kind == "text":
-            texts = self.rows.columns.texts[name]
-            return [_AS[form](texts[row]) for row in rows]
+            texts = self.rows.columns.said(name, _AS[form])
+            return [texts[row] for row in rows]
         columns = self.rows.columns.inputs if kind == "in" else self.rows.columns.figures
         numbers: list[float] = columns[name][rows].tolist()
         return [f"{number:.15g}" for number in numbers] if form == "literal" else numbers
