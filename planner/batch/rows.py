@@ -186,15 +186,17 @@ def _beside_others(line: Line, purse: Purse, code: str) -> Line:
     """A line whose amounts stand as its own workbook means them, also among those of others."""
     result = line.case.result
     scenario = result.scenario
-    if not is_priced(scenario):
+    if purse.code == code == "" or not is_priced(scenario):
         return line
-    if purse.code == code:
-        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None)
-        told = dataclasses.replace(result, scenario=scenario)
-    elif purse.code:
+    changes: dict[str, Any] = {}
+    if purse.code:
+        own = purse.own(scenario) or None
+        changes |= {"currency": own} if own != scenario.currency else {}
         # A rate leads to the currency of its own workbook, so that it is none to another.
-        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None, exchange_rate=None)
-        told = dataclasses.replace(result, scenario=scenario)
+        changes |= {"exchange_rate": None} if purse.code != code and scenario.exchange_rate is not None else {}
+        if not changes:
+            return line
+        told = dataclasses.replace(result, scenario=dataclasses.replace(scenario, **changes))
     else:
         # Amounts without a currency are not to be taken for the others'.
         told = dataclasses.replace(result, cost_per_m_tokens=None, api_cost_per_m_output=None)
