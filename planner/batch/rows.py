@@ -93,8 +93,10 @@ _TOLD: Final = (
     _input("split"),
     _input("occupancy"),
     _input("exchange_rate"),
+    _input("exchange_currency"),
     _input("exchange_day"),
     _input("instance_cost_h"),
+    _input("instance_devices"),
     _input("device_capex_cost"),
     _input("api"),
     _input("input_cost_m"),
@@ -152,7 +154,7 @@ class Line:
     """A scenario of a batch: the workbook that it stands in, its values by name, and its case as far as kept.
 
     The case's number is the scenario's in the whole batch, and its amounts can be held against those of the others:
-    its currency is named, and its exchange rate is one to the currency of all.
+    its currency is named, and so is the one to which its exchange rate leads where that is not the currency of all.
     """
 
     done: Done
@@ -192,8 +194,9 @@ def _beside_others(line: Line, purse: Purse, code: str) -> Line:
     if purse.code:
         own = purse.own(scenario) or None
         changes |= {"currency": own} if own != scenario.currency else {}
-        # A rate leads to the currency of its own workbook, so that it is none to another.
-        changes |= {"exchange_rate": None} if purse.code != code and scenario.exchange_rate is not None else {}
+        if purse.code != code and scenario.exchange_rate is not None:
+            # A rate leads to the currency of its own workbook where it says no other.
+            changes |= {"exchange_currency": scenario.exchange_currency or purse.code}
         if not changes:
             return line
         told = dataclasses.replace(result, scenario=dataclasses.replace(scenario, **changes))
