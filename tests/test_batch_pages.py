@@ -74,6 +74,8 @@ CASES = {
         "No scenario fits its hardware",
     ),
     "an instance is rented": ([BY_INSTANCE, PRICED], {}, "S02 costs least: $3.03"),
+    "instances for a demand": ([BY_INSTANCE | DEMAND | {"instance_cost_h": 10}], {}, "S01 costs $4.74"),
+    "owned for a demand that falls": ([PRICED | OWNED | DEMAND | {"growth_share_month": -0.3}], {}, "S01 costs $2.76"),
     "two currencies without a rate": (
         [PRICED, PRICED | {"currency": "EUR", "device_cost_h": 1}],
         {},
@@ -169,6 +171,9 @@ def test_a_rate_holds_in_its_own_workbook_alone(plans):
     told = summed_up(plans)
     assert told.verdict.title.startswith("S03 costs least: $1.90")
     assert "set aside: one without a cost in the report's currency" in " ".join(told.verdict.body)
+    # One that says that it leads to dollars does so in the summary too.
+    write(plans / "c.xlsx", [PRICED | EUROS | {"device_cost_h": 1, "exchange_currency": "USD"}], {"Currency": "EUR"})
+    assert summed_up(plans).verdict.title.startswith("S04 costs least: $1.04")
 
 
 def test_amounts_without_a_currency_are_not_taken_for_another_workbooks(plans):

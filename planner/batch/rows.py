@@ -93,8 +93,8 @@ _TOLD: Final = (
     _input("split"),
     _input("occupancy"),
     _input("exchange_rate"),
-    _input("exchange_day"),
     _input("exchange_currency"),
+    _input("exchange_day"),
     _input("instance_cost_h"),
     _input("instance_devices"),
     _input("device_capex_cost"),
@@ -154,7 +154,7 @@ class Line:
     """A scenario of a batch: the workbook that it stands in, its values by name, and its case as far as kept.
 
     The case's number is the scenario's in the whole batch, and its amounts can be held against those of the others:
-    its currency is named, and its exchange rate is one to the currency of all.
+    its currency is named, and so is the one to which its exchange rate leads where that is not the currency of all.
     """
 
     done: Done
@@ -188,15 +188,18 @@ def _beside_others(line: Line, purse: Purse, code: str) -> Line:
     """A line whose amounts stand as its own workbook means them, also among those of others."""
     result = line.case.result
     scenario = result.scenario
-    if not is_priced(scenario):
+    if purse.code == code == "" or not is_priced(scenario):
         return line
-    if purse.code == code:
-        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None)
-        told = dataclasses.replace(result, scenario=scenario)
-    elif purse.code:
-        # A rate leads to the currency of its own workbook, so that it is none to another.
-        scenario = dataclasses.replace(scenario, currency=purse.own(scenario) or None, exchange_rate=None)
-        told = dataclasses.replace(result, scenario=scenario)
+    changes: dict[str, Any] = {}
+    if purse.code:
+        own = purse.own(scenario) or None
+        changes |= {"currency": own} if own != scenario.currency else {}
+        if purse.code != code and scenario.exchange_rate is not None:
+            # A rate leads to the currency of its own workbook where it says no other.
+            changes |= {"exchange_currency": scenario.exchange_currency or purse.code}
+        if not changes:
+            return line
+        told = dataclasses.replace(result, scenario=dataclasses.replace(scenario, **changes))
     else:
         # Amounts without a currency are not to be taken for the others'.
         told = dataclasses.replace(result, cost_per_m_tokens=None, api_cost_per_m_output=None)
