@@ -332,12 +332,16 @@ def cell_ranges(cells: Iterable[str], most: int = MOST_RANGES) -> str:
 def cells_of(cases: Iterable[Case], name: str, most: int = MOST_RANGES) -> str:
     """The cells in which scenarios have a field, neighbours in a column as ranges."""
     columns: dict[str, list[int]] = {}
+    letters: Mapping[str, str] = {}
+    rows: list[int] = []
     for case in cases:
         cells = case.origin.cells
         if isinstance(cells, RowCells) and cells.in_row:
-            # Of a hundred thousand rows not even the cells' names are made.
-            if name in cells.letters:
-                columns.setdefault(cells.letters[name], []).append(case.origin.row)
+            # Of a hundred thousand rows not even the cells' names are made; those below a header share its letters.
+            if cells.letters is not letters:
+                letters = cells.letters
+                rows = columns.setdefault(letters[name], []) if name in letters else []
+            rows.append(case.origin.row)
         elif name in cells:
             _add_place(columns, cells[name])
     return _ranges_in(columns, most)

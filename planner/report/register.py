@@ -103,30 +103,39 @@ def _is_estimated(case: Case) -> bool:
 
 def _values_of(name: str, kinds: Sequence[_Kind]) -> list[tuple[str, str, str, str, str, str]]:
     """One line for each value that an input takes; a single line with its range where there are many."""
-    found: dict[tuple[Any, str], list[Case]] = {}
-    of_scenario = attrgetter(name)
-    for kind in kinds:
-        if not kind.stands(name):
-            continue
-        source = kind.sources.get(name, "")
-        for case in kind.cases:
-            value = of_scenario(case.result.scenario)
-            if value is not None and value != "":
-                found.setdefault((value, source), []).append(case)
-    # In the order of the scenarios, whatever kind they are of.
-    found = dict(sorted(found.items(), key=lambda pair: min(case.number for case in pair[1])))
+    of_scenario = attrgetter(f"result.scenario.{name}")
+    held = [
+        (kind.cases, kind.sources.get(name, ""), list(map(of_scenario, kind.cases)))
+        for kind in kinds
+        if kind.stands(name)
+    ]
+    different = {(value, source) for _, source, values in held for value in set(values) - {None, ""}}
     column, unit = COLUMNS[name], unit_of(name).symbol
-    if len(found) <= MOST_VALUES:
+    if len(different) <= MOST_VALUES:
+        found: dict[tuple[Any, str], list[Case]] = {}
+        for cases, source, values in held if different else ():
+            for case, value in zip(cases, values, strict=True):
+                if value is not None and value != "":
+                    found.setdefault((value, source), []).append(case)
+        # In the order of the scenarios, whatever kind they are of.
+        found = dict(sorted(found.items(), key=lambda pair: min(case.number for case in pair[1])))
         return [
             (column.label, cut(say_input(name, value)), unit, *_whose(name, cases, source))
             for (value, source), cases in found.items()
         ]
-    every = [case for cases in found.values() for case in cases]
-    values = sorted({value for value, _ in found}) if not isinstance(column.rule, Text | PrecisionName) else []
-    spread = f"{say_input(name, values[0])} to {say_input(name, values[-1])}" if values else ""
-    different = f"{len({value for value, _ in found})} different values"
-    sources = " or ".join(sorted({source for _, source in found}))
-    return [(f"{column.label}, {different}", spread or "see the rows", unit, *_whose(name, every, sources))]
+    every = [
+        case
+        for cases, _, values in held
+        for case, value in zip(cases, values, strict=True)
+        if value is not None and value != ""
+    ]
+    known = {value for value, _ in different}
+    spread = ""
+    if not isinstance(column.rule, Text | PrecisionName):
+        spread = f"{say_input(name, min(known))} to {say_input(name, max(known))}"
+    sources = " or ".join(sorted({source for _, source in different}))
+    said = f"{column.label}, {len(known)} different values"
+    return [(said, spread or "see the rows", unit, *_whose(name, every, sources))]
 
 
 def _whose(name: str, cases: Sequence[Case], source: str) -> tuple[str, str, str]:
