@@ -121,7 +121,7 @@ WAYS = {"planner": run_planner, "phases": run_phases, "bare": run_bare}
 def measured(way: str, source: Path, output: Path) -> dict[str, float]:
     """What a way takes in a process of its own."""
     done = subprocess.run(
-        [sys.executable, __file__, way, str(source), str(output)], capture_output=True, text=True, check=True
+        [sys.executable, __file__, way, str(source), str(output)], stdout=subprocess.PIPE, text=True, check=True
     )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
