@@ -13,6 +13,7 @@ import xlsxwriter
 
 from planner import PlannerError, Scenario, evaluate, plan_workbook, study_of, write_results
 from planner.job import ExitCode, Job, default_output, default_pdf, run
+from planner.plan.study import Options
 from planner.workbook.merge import COPY_MARK
 from planner.workbook.results_sheet import COLUMN_OF, Functions
 
@@ -20,6 +21,8 @@ HEADERS = [
     "Scenario", "Parameters (billions)", "Precision", "Weights (GB)", "Bandwidth per device (GB/s)", "Devices",
     "Aggregate bandwidth (GB/s)", "Efficiency", "Batch", "Prompt (tokens)", "Output (tokens)", "Prefill rate (tok/s)",
 ]  # fmt: skip
+# Fewer variants are fewer pages, where any report will do.
+FEW = Options(precisions=("FP16",), batches=(1, 8))
 GOOD = ["Good", 70, "FP16", None, 3350, 1, None, 0.85, 8, 2000, 500, 9000]
 
 # One bad cell of every kind: which column, what stands there, and the one message it must give.
@@ -100,7 +103,7 @@ def test_results_and_report_go_beside_the_workbook(brief_sample, tmp_path):
     path = tmp_path / "scenarios.xlsx"
     path.write_bytes(brief_sample.read_bytes())
     steps = []
-    made = Job(source=path, output=default_output(path), pdf=default_pdf(path))
+    made = Job(source=path, output=default_output(path), pdf=default_pdf(path), options=FEW)
     outcome = run(made, steps.append)
     assert [file.name for file in outcome.written] == ["scenarios.results.xlsx", "scenarios.report.pdf"]
     assert all(file.stat().st_size > 10_000 for file in outcome.written)
@@ -330,7 +333,8 @@ def test_results_and_report_cannot_be_one_file(brief_sample, tmp_path):
 
 
 def test_a_report_that_cannot_be_written_leaves_the_results(brief_sample, tmp_path):
-    outcome = run(Job(source=brief_sample, output=tmp_path / "a.xlsx", pdf=tmp_path / "none" / "a.pdf"))
+    lost = tmp_path / "none" / "a.pdf"
+    outcome = run(Job(source=brief_sample, output=tmp_path / "a.xlsx", pdf=lost, options=FEW))
     assert outcome.written == (tmp_path / "a.xlsx",)
     assert "Cannot write" in outcome.no_pdf
     assert outcome.exit_code() is ExitCode.LEFT_OUT
