@@ -16,6 +16,7 @@ import ironcalc
 import openpyxl
 import pypdf
 import pytest
+import xlsxwriter.worksheet
 from hypothesis import settings
 from openpyxl.utils.datetime import to_excel
 
@@ -51,7 +52,12 @@ def unmeasured(function):
 def libraries_are_not_measured():
     """What reads and makes files and pages has hardly a line of planner's in it, and takes twice the time if measured."""
     with pytest.MonkeyPatch.context() as patch:
-        slow = [(pypdf.PageObject, "extract_text"), (openpyxl, "load_workbook"), (openpyxl.Workbook, "save")]
+        slow = [
+            (pypdf.PageObject, "extract_text"),
+            (openpyxl, "load_workbook"),
+            (openpyxl.Workbook, "save"),
+            (xlsxwriter.worksheet.Worksheet, "_assemble_xml_file"),
+        ]
         with contextlib.suppress(PdfUnavailableError):
             weasyprint = load_weasyprint()
             slow += [(weasyprint.HTML, "render"), (weasyprint.HTML, "write_pdf"), (weasyprint.Document, "write_pdf")]
@@ -106,11 +112,11 @@ def validate_or_none(request):
 
 @pytest.fixture(scope="session")
 def as_csv(soffice, tmp_path_factory):
-    """Every sheet of a workbook as LibreOffice shows it, by sheet name."""
+    """Every sheet of a workbook as LibreOffice shows it, by sheet name; ``several`` by the names of files, in one start."""
     # Making a profile takes longer than reading a workbook, so there is one for all.
     profile = tmp_path_factory.mktemp("libreoffice")
 
-    def convert(path: Path) -> dict[str, str]:
+    def several(*paths: Path) -> dict[str, dict[str, str]]:
         out = tmp_path_factory.mktemp("csv")
         # Token 12 set to -1 writes every sheet to a file of its own.
         subprocess.run(
@@ -122,15 +128,25 @@ def as_csv(soffice, tmp_path_factory):
                 "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1",
                 "--outdir",
                 str(out),
-                str(path),
+                *map(str, paths),
             ],
             capture_output=True,
             timeout=180,
             check=True,
         )
-        return {file.stem.removeprefix(f"{path.stem}-"): file.read_text("utf-8") for file in out.glob("*.csv")}
+        return {
+            path.stem: {
+                file.stem.removeprefix(f"{path.stem}-"): file.read_text("utf-8")
+                for file in out.glob(f"{path.stem}-*.csv")
+            }
+            for path in paths
+        }
 
-    return convert
+    def one(path: Path) -> dict[str, str]:
+        return several(path)[path.stem]
+
+    one.several = several
+    return one
 
 
 @pytest.fixture(scope="session")

@@ -411,8 +411,8 @@ def test_an_estimate_at_another_precision_is_that_of_a_new_run(study):
 
 @pytest.mark.libreoffice
 def test_libreoffice_shows_no_error_on_the_new_sheets(written, as_csv):
-    for functions in (Functions.EMBEDDED, Functions.PLAIN):
-        shown = as_csv(written(functions))
+    ways = (Functions.EMBEDDED, Functions.PLAIN)
+    for functions, shown in as_csv.several(*map(written, ways)).items():
         for name in ("Estimate", "Memory", "What-if", "Cost", "Demand", "Sensitivity"):
             assert not re.search(r"#(NAME|VALUE|REF|DIV/0|N/A|NUM)|Err:\d", shown[name]), (functions, name)
 
