@@ -188,19 +188,26 @@ def test_what_stops_the_writing_leaves_the_old_file(suffix, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals; any other system runs this")
 def test_ctrl_c_stops_at_once_and_leaves_nothing(tmp_path):
+    # A shell lets what it runs in the background ignore Ctrl-C, and so all that these start in turn.
+    heeding = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from planner.cli import main; main()"
+    )
     # Minutes of work, of which the bar is on the terminal after the first of some five hundred parts.
-    command = [sys.executable, "-m", "planner", "sweep", "-d", "class:nv-dc-hbm", "-m", "all", "-b", "1..5000", "-c"]
+    command = [sys.executable, "-c", heeding, "sweep", "-d", "class:nv-dc-hbm", "-m", "all", "-b", "1..5000", "-c"]
     command += ["1000..3000:1000+500", "-o", str(tmp_path / "s.csv"), "--limit", "100000000"]
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm"}
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, text=True, env=environment) as running:
         os.close(theirs)
         seen = ""
-        while "Evaluating" not in seen:
-            assert select.select([ours], [], [], 60)[0], seen
-            seen += os.read(ours, 4096).decode()
-        running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=60)
+        try:
+            while "Evaluating" not in seen:
+                assert select.select([ours], [], [], 60)[0], seen
+                seen += os.read(ours, 4096).decode()
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
     with contextlib.suppress(OSError):  # A terminal that nobody writes to any more ends with an error.
         while more := os.read(ours, 4096).decode():
             seen += more
