@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +11,7 @@ import click
 
 from planner import __version__
 from planner.issues import PlannerError
+from planner.terminal_tables import Gives, TableColumn, print_fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from planner.plan.accuracy import ErrorLine, Judged
     from planner.plan.calibrate import Calibrated, Fitted
 
-_PIPED_WIDTH: Final = 110
-_SHORTEST_FIRST: Final = 16
 # What a row's prediction adds to its columns.
 _ADDED: Final = (
     "base", "low", "high", "ceiling", "serving_kind", "weights_read_gb", "kv_read_gb", "memory_ms", "compute_ms",
@@ -163,22 +160,14 @@ def _print_reasons(reasons: dict[str, int]) -> None:
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table whose first column gives way to the width of the terminal; figures stand to the right."""
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
+    """A table whose first column is folded to the width of the terminal; figures stand to the right."""
     if not rows:
         return
-    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(heads[0], overflow="fold", min_width=_SHORTEST_FIRST)
-    for head in heads[1:]:
-        table.add_column(head, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
-    console.print()
+    texts = list(zip(*rows, strict=True))
+    columns = {heads[0]: TableColumn(heads[0], texts[0], Gives.FOLDED, to_right=False)}
+    columns |= {head: TableColumn(head, column) for head, column in zip(heads[1:], texts[1:], strict=True)}
+    print_fitted(columns)
+    click.echo()
 
 
 @click.command(

@@ -6,14 +6,13 @@ import csv
 import dataclasses
 import io
 import json
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from planner.issues import PlannerError
+from planner.terminal_tables import Gives, TableColumn, print_fitted
 from planner.units import unit_of
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from planner.catalog import Device, Model
 
-_PIPED_WIDTH: Final = 110
-_SHORTEST_NAME: Final = 16
 _LABEL_WIDTH: Final = 30
 _NOT_KNOWN: Final = "–"
 
@@ -246,28 +243,8 @@ def _figure(value: float | None) -> str:
 
 def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, least: int) -> None:
     """A table as wide as the terminal: columns from the last are left out, down to ``least``, then names give way."""
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    # Piped, there is no width to keep to.
-    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
-    widths = [
-        max(len(line) for text in (head, *(row[i] for row in rows)) for line in text.split("\n"))
-        for i, head in enumerate(heads)
-    ]
-    shown = len(heads)
-    while shown > least and sum(widths[:shown]) + 2 * (shown - 1) > console.width:
-        shown -= 1
-    left = console.width - sum(widths[1:shown]) - 2 * (shown - 1)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(heads[0], overflow="ellipsis", no_wrap=True, max_width=max(left, _SHORTEST_NAME))
-    for index in range(1, shown):
-        figures = any(row[index][:1].isdigit() for row in rows)
-        justify: Literal["left", "right"] = "right" if figures else "left"
-        table.add_column(heads[index], justify=justify, no_wrap=True, min_width=widths[index])
-    for row in rows:
-        table.add_row(*map(Text, row[:shown]))
-    if left < _SHORTEST_NAME:
-        console = Console(width=console.width + _SHORTEST_NAME - left)
-    console.print(table)
+    texts = list(zip(*rows, strict=True))
+    columns = {heads[0]: TableColumn(heads[0], texts[0], Gives.CUT, to_right=False)}
+    for head, column in zip(heads[1:], texts[1:], strict=True):
+        columns[head] = TableColumn(head, column, to_right=any(text[:1].isdigit() for text in column))
+    print_fitted(columns, heads[: least - 1 : -1])

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from planner import __version__
-from planner.terminal import cut
+from planner.terminal import cut, name_column
+from planner.terminal_tables import TableColumn, print_fitted
 
 
 @click.command(
@@ -57,22 +58,17 @@ def load(workbook: Path, wait_s: float, sheet: str, as_json: bool) -> None:
         left = [{"name": case.name, "row": case.origin.row} for case in without]
         click.echo(json.dumps({"planner": __version__, "wait_s": wait_s, "scenarios": rows, "without": left}, indent=2))
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=36)
-    for head in ("Capacity\nper hour", f"In {wait_s:g} s\nper hour", "per\nsecond", "Used"):
-        table.add_column(head, justify="right", no_wrap=True, min_width=8)
-    for case, taken in found:
-        if taken is not None:
-            table.add_row(
-                cut(case.name),
-                rounded(taken.capacity_requests_per_hour, 0),
-                rounded(taken.requests_per_hour, 0),
-                rounded(taken.requests_per_sec, 2),
-                as_percent(taken.utilisation),
-            )
-    Console(highlight=False).print(table)
+    shown = [(case.name, taken) for case, taken in found if taken is not None]
+    if shown:
+        names, loads = zip(*shown, strict=True)
+        columns = {"name": name_column(names)}
+        for head, texts in {
+            "Capacity\nper hour": [rounded(load.capacity_requests_per_hour, 0) for load in loads],
+            f"In {wait_s:g} s\nper hour": [rounded(load.requests_per_hour, 0) for load in loads],
+            "per\nsecond": [rounded(load.requests_per_sec, 2) for load in loads],
+            "Used": [as_percent(load.utilisation) for load in loads],
+        }.items():
+            columns[head] = TableColumn(head, texts)
+        print_fitted(columns)
     if without:
         click.echo(f"Without requests per hour: {', '.join(cut(case.name) for case in without)}.")

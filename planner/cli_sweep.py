@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,15 +13,14 @@ import click
 from planner import __version__
 from planner.issues import PlannerError
 from planner.terminal import counted
+from planner.terminal_tables import Gives, TableColumn, print_fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from planner.plan.sweep_view import FrontView
     from planner.sweep_job import SweepOutcome
 
-_PIPED_WIDTH: Final = 110
-_SHORTEST_NAME: Final = 12
 _LIMIT: Final = 2_000_000
 
 
@@ -242,56 +240,29 @@ _MOST_SHOWN: Final = 30
 
 def _print_front(view: FrontView) -> None:
     """The front, its first points where it has many, in a table that fits the terminal."""
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
     if not len(view):
         click.echo("No point is on a front.\n")
         return
-    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
     texts = _texts(view)
     heads = {**_HEADS, "cost_per_m_tokens": f"{view.currency}\nper M"}
-    widths = {
-        name: max(len(line) for text in (heads[name], *column) for line in text.split("\n"))
-        for name, column in texts.items()
-    }
     kept = {*_KEPT, view.gain, view.against}
     same = {name: column[0] for name, column in texts.items() if len(set(column)) == 1 and name not in kept}
-    for name in same:
-        del texts[name]
-    for name in _GIVES_WAY:
-        if name not in kept and _width(widths, texts) > console.width:
-            texts.pop(name, None)
-    over = _width(widths, texts) - console.width
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in texts:
-        cut = name in _NAMES
-        # Names give way to the width, figures never: a cut figure says something else.
-        least = max(widths[name] - max(over, 0), _SHORTEST_NAME) if cut else widths[name]
-        over -= widths[name] - least
-        table.add_column(
+    columns = {
+        name: TableColumn(
             heads[name],
-            justify="left" if cut or name in {"precision", "engine", "kv_precision"} else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=None if cut else widths[name],
-            max_width=least if cut else None,
+            column,
+            Gives.CUT if name in _NAMES else Gives.NOT,
+            to_right=name not in {*_NAMES, "precision", "engine", "kv_precision"},
         )
-    for row in zip(*texts.values(), strict=True):
-        table.add_row(*map(Text, row))
-    if over > 0:
-        console = Console(width=console.width + over)
+        for name, column in texts.items()
+        if name not in same
+    }
     said = ", ".join(f"{heads[name].replace(chr(10), ' ').lower()} {value}" for name, value in same.items() if value)
     click.echo(f"Pareto front{f' ({said})' if said else ''}:")
-    console.print(table)
+    print_fitted(columns, [name for name in _GIVES_WAY if name not in kept])
     if len(view) > _MOST_SHOWN:
         click.echo(f"... and {len(view) - _MOST_SHOWN:,} more.")
     click.echo()
-
-
-def _width(widths: Mapping[str, int], names: Iterable[str]) -> int:
-    return sum(widths[name] + 2 for name in names) - 2
 
 
 def _texts(view: FrontView) -> dict[str, list[str]]:

@@ -300,6 +300,8 @@ def _unit_behind(bare: str) -> tuple[str, str]:
     return (" ".join(words[:-1]), words[-1]) if len(words) > 1 and units.dimension_of(words[-1]) else (bare, "")
 
 
+# Workbooks have the same headers again and again, and several sheets of a workbook do.
+@lru_cache(maxsize=1024)
 def _match(text: str, headings: Headings) -> tuple[str | None, str]:
     """The field that a header names, and the unit that it gives."""
     if text in headings.columns:
@@ -429,6 +431,13 @@ def _unreadable(cell: Cell, grid: Grid, row: int, column: int) -> Issue:
     )
 
 
+@lru_cache(maxsize=1024)
+def _nearest(plain: str, headings: Headings) -> str | None:
+    """The field whose header is nearly this one; looking through all of them takes longer than reading a sheet."""
+    close = difflib.get_close_matches(plain, headings.known, n=1, cutoff=_CLOSE_ENOUGH)
+    return headings.known[close[0]] if close else None
+
+
 def _unknown(text: str, place: dict[str, Any], headings: Headings, *, suggest: bool) -> list[Issue]:
     """What to say of a header that names no field: nothing, unless it nearly does."""
     if open_question := _undecided(text, headings):
@@ -447,10 +456,9 @@ def _unknown(text: str, place: dict[str, Any], headings: Headings, *, suggest: b
     plain = normalise(split_unit(text)[0])
     if not suggest or plain in headings.others:
         return []
-    close = difflib.get_close_matches(plain, headings.known, n=1, cutoff=_CLOSE_ENOUGH)
-    if not close:
+    name = _nearest(plain, headings)
+    if name is None:
         return []
-    name = headings.known[close[0]]
     return [
         Issue(
             severity=Severity.WARNING,

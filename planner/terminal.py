@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import sys
 import unicodedata
 from typing import TYPE_CHECKING
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.issues import Severity
+from planner.terminal_tables import Gives, TableColumn, print_fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from planner.issues import Issue
     from planner.job import Job, Outcome
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from planner.plan.study import Case, Study
 
 _MOST_ROWS_SHOWN = 40
-_FLAGS_WIDTH = 11
-_PIPED_WIDTH = 110
-_NAME_WIDTH = 28
-_SHORTEST_NAME = 10
-_NAME_BESIDE_ESTIMATE = 24
+# What a name keeps beside figures that may give way.
+NAME_KEPT = 24
 _LONGEST_NAME = 100
 
 
@@ -67,54 +64,36 @@ _SHOWN = {
     "requests_per_hour": "Requests\nper hour",
 }
 _OF_ESTIMATE = ("estimated_tokens_per_sec", "range")
-# What gives way first where a line is short beside an estimate: its parts are in the others, or in the workbook.
-_GIVES_WAY = ("weights_gb", "time_to_first_token_s", "aggregate_tokens_per_sec", "range", "response_time_s")
+# What gives way first where a line is short: every warning stands in full below, and the rest is in the others, or in
+# the workbook.
+_GIVES_WAY = ("flags", "weights_gb", "time_to_first_token_s", "aggregate_tokens_per_sec", "range", "response_time_s")
 
 
 def print_results(study: Study) -> None:
     """The table of results: names give way to the width of the terminal, then whole figures, never a part of one."""
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
     if not study.cases:
         return
     cases = study.cases[:_MOST_ROWS_SHOWN]
-    columns = _columns(cases)
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = {"name": name_column([case.name for case in cases])}
+    columns |= {name: TableColumn(_SHOWN[name], texts) for name, texts in _texts(cases).items()}
     flags = [
         " ".join(dict.fromkeys(i.code for i in case.result.issues if i.severity is Severity.WARNING)) for case in cases
     ]
-    # Piped, there is no width to keep to.
-    console = Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=_PIPED_WIDTH)
-    if any(name in columns for name in _OF_ESTIMATE):
-        for name in _GIVES_WAY:
-            if console.width < _figures_width(columns) + _NAME_BESIDE_ESTIMATE:
-                columns.pop(name, None)
-    figures_width = _figures_width(columns)
-    if console.width < figures_width + _SHORTEST_NAME:
-        console = Console(width=figures_width + _SHORTEST_NAME)
-    # Names give way, figures never: a cut figure says something else.
-    left = console.width - figures_width
-    # The flags give way as well where names would be cut: every warning stands in full below the table.
-    flagged = any(flags) and left - _FLAGS_WIDTH - 2 >= _NAME_WIDTH
-    left -= _FLAGS_WIDTH + 2 if flagged else 0
-    table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=left)
-    for name, texts in columns.items():
-        table.add_column(_SHOWN[name], justify="right", no_wrap=True, min_width=_width(name, texts))
-    if flagged:
-        table.add_column("Flags", overflow="fold", min_width=_FLAGS_WIDTH)
-    for index, (case, codes) in enumerate(zip(cases, flags, strict=True)):
-        figures = [texts[index] for texts in columns.values()]
-        table.add_row(Text(cut(case.name)), *figures, *([Text(codes, style="yellow")] if flagged else []))
-    console.print(table)
+    if any(flags):
+        columns["flags"] = TableColumn("Flags", flags, Gives.FOLDED, to_right=False, style="yellow")
+    print_fitted(columns, _GIVES_WAY, NAME_KEPT)
     unshown = len(study.cases) - _MOST_ROWS_SHOWN
     if unshown > 0:
-        console.print(f"... and {unshown:,} more scenarios in the results workbook.")
-    console.print()
+        click.echo(f"... and {unshown:,} more scenarios in the results workbook.")
+    click.echo()
 
 
-def _columns(cases: Sequence[Case]) -> dict[str, list[str]]:
+def name_column(names: Sequence[str], head: str = "Scenario") -> TableColumn:
+    """The column of scenarios' names, which gives way first."""
+    return TableColumn(head, [cut(name) for name in names], Gives.CUT, to_right=False)
+
+
+def _texts(cases: Sequence[Case]) -> dict[str, list[str]]:
     """Each column's texts; without those of the estimate where no scenario has one."""
     from planner.columns import shown, span  # noqa: PLC0415  --help must not load the model
     from planner.plan.basis import has_estimate, has_range  # noqa: PLC0415
@@ -132,14 +111,6 @@ def _columns(cases: Sequence[Case]) -> dict[str, list[str]]:
 
     found = {name: [text(name, case) for case in cases] for name in _SHOWN}
     return {name: texts for name, texts in found.items() if name not in _OF_ESTIMATE or any(texts)}
-
-
-def _width(name: str, texts: Sequence[str]) -> int:
-    return max(len(text) for text in (*_SHOWN[name].split("\n"), *texts))
-
-
-def _figures_width(columns: Mapping[str, Sequence[str]]) -> int:
-    return sum(_width(name, texts) + 2 for name, texts in columns.items())
 
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}

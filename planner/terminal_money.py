@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING
 
-from planner.terminal import cut
+import click
+
+from planner.terminal import NAME_KEPT, name_column
+from planner.terminal_tables import TableColumn, print_fitted
 
 if TYPE_CHECKING:
     from planner.plan.study import Case, Study
 
 _MOST_ROWS = 20
-_NARROW, _PIPED = 80, 110
-_LEAST = 9
-# What gives way first where a line is short.
 _HEADS = {
     "cost_per_m_tokens": "Cost\nper M",
     "api_cost_per_m_output": "API\nper M",
@@ -23,8 +21,8 @@ _HEADS = {
     "break_even_share": "Breaks even\nfrom",
     "busy_share": "Utili-\nsation",
 }
-_WIDE = ("monthly_cost", "busy_share")
-_CHEAPER = "Cheaper"
+# What gives way first where a line is short: the rest follows from what stays, or is in the workbook.
+_GIVES_WAY = ("busy_share", "monthly_cost", "saving_cost_month", "break_even_share", "api_cost_per_m_output")
 _VERDICTS = {
     "unknown": "",
     "cheaper": "own",
@@ -35,36 +33,23 @@ _VERDICTS = {
 
 def print_money(study: Study) -> None:
     """The table of costs, where any scenario has one, in the currency of comparison."""
-    from rich.console import Console  # noqa: PLC0415  rich is slow to load
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
     from planner.plan.purse import is_priced  # noqa: PLC0415  --help must not load the model
     from planner.plan.recommend import against_api  # noqa: PLC0415
 
-    cases = [case for case in study.cases if is_priced(case.result.scenario)]
-    if not cases:
+    priced = [case for case in study.cases if is_priced(case.result.scenario)]
+    if not priced:
         return
-    on_terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
-    console = Console() if on_terminal else Console(width=_PIPED)
-    heads = [name for name in _HEADS if console.width > _NARROW or name not in _WIDE]
+    cases = priced[:_MOST_ROWS]
+    columns = {"name": name_column([case.name for case in cases])}
+    columns |= {name: TableColumn(head, [_text(study, case, name) for case in cases]) for name, head in _HEADS.items()}
+    verdicts = [_VERDICTS[against_api(case.result).value] for case in cases]
+    columns["cheaper"] = TableColumn("Cheaper", verdicts, to_right=False)
     # A title would be wrapped to the width of its table.
-    console.print(_title(study), style="bold")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    # Names give way, figures never: a cut figure says something else.
-    widths = {name: max(_LEAST, *map(len, _HEADS[name].split("\n"))) for name in heads}
-    left = console.width - sum(width + 2 for width in widths.values()) - len(_VERDICTS["never"]) - 2
-    table.add_column("Scenario", overflow="ellipsis", no_wrap=True, max_width=max(left, _LEAST))
-    for name, width in widths.items():
-        table.add_column(_HEADS[name], justify="right", no_wrap=True, min_width=width)
-    table.add_column(_CHEAPER, no_wrap=True, min_width=len(_VERDICTS["never"]))
-    for case in cases[:_MOST_ROWS]:
-        texts = [_text(study, case, name) for name in heads]
-        table.add_row(Text(cut(case.name)), *texts, _VERDICTS[against_api(case.result).value])
-    console.print(table)
-    if len(cases) > _MOST_ROWS:
-        console.print(f"... and {len(cases) - _MOST_ROWS:,} more priced scenarios in the results workbook.")
-    console.print()
+    click.secho(_title(study), bold=True)
+    print_fitted(columns, _GIVES_WAY, NAME_KEPT)
+    if len(priced) > _MOST_ROWS:
+        click.echo(f"... and {len(priced) - _MOST_ROWS:,} more priced scenarios in the results workbook.")
+    click.echo()
 
 
 def _title(study: Study) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -243,6 +243,7 @@ def means_bits(spelling: str) -> bool:
     return bool(_BITS.fullmatch("".join(spelling.split())))
 
 
+@lru_cache(maxsize=1024)
 def factor_to(dimension: str, spelling: str) -> float | None:
     """The factor from a unit as people write it to the dimension's own unit, or None where it is unknown.
 

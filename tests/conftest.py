@@ -16,11 +16,13 @@ import ironcalc
 import openpyxl
 import pypdf
 import pytest
+import xlsxwriter.worksheet
 from hypothesis import settings
 from openpyxl.utils.datetime import to_excel
 
 from planner.report.render import PdfUnavailableError, load_weasyprint
 from planner.resources import folder
+from planner.workbook.starter import SAMPLE, write_starter
 
 # No test depends on the width of the terminal that runs it; those of a width set it.
 os.environ.pop("COLUMNS", None)
@@ -47,10 +49,15 @@ def unmeasured(function):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def pages_are_not_measured():
-    """What makes and reads pages has hardly a line of planner's in it, and takes twice the time where it is measured."""
+def libraries_are_not_measured():
+    """What reads and makes files and pages has hardly a line of planner's in it, and takes twice the time if measured."""
     with pytest.MonkeyPatch.context() as patch:
-        slow = [(pypdf.PageObject, "extract_text")]
+        slow = [
+            (pypdf.PageObject, "extract_text"),
+            (openpyxl, "load_workbook"),
+            (openpyxl.Workbook, "save"),
+            (xlsxwriter.worksheet.Worksheet, "_assemble_xml_file"),
+        ]
         with contextlib.suppress(PdfUnavailableError):
             weasyprint = load_weasyprint()
             slow += [(weasyprint.HTML, "render"), (weasyprint.HTML, "write_pdf"), (weasyprint.Document, "write_pdf")]
@@ -62,6 +69,14 @@ def pages_are_not_measured():
 @pytest.fixture(scope="session")
 def sample() -> Path:
     return folder("workbooks") / "scenarios.xlsx"
+
+
+@pytest.fixture(scope="session")
+def brief_sample(tmp_path_factory) -> Path:
+    """The sample with its first and its last scenario: the same sheets and pages in a third of the time of all nine."""
+    path = tmp_path_factory.mktemp("brief") / "scenarios.xlsx"
+    write_starter(path, (SAMPLE[0], SAMPLE[-1]))
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -97,35 +112,48 @@ def validate_or_none(request):
 
 @pytest.fixture(scope="session")
 def as_csv(soffice, tmp_path_factory):
-    """Every sheet of a workbook as LibreOffice shows it, by sheet name."""
+    """Every sheet of a workbook as LibreOffice shows it, by sheet name; ``several`` by the names of files, in one start."""
+    # Making a profile takes longer than reading a workbook, so there is one for all.
+    profile = tmp_path_factory.mktemp("libreoffice")
 
-    def convert(path: Path) -> dict[str, str]:
+    def several(*paths: Path) -> dict[str, dict[str, str]]:
         out = tmp_path_factory.mktemp("csv")
         # Token 12 set to -1 writes every sheet to a file of its own.
         subprocess.run(
             [
                 soffice,
-                f"-env:UserInstallation=file://{out}/profile",
+                f"-env:UserInstallation=file://{profile}",
                 "--headless",
                 "--convert-to",
                 "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1",
                 "--outdir",
                 str(out),
-                str(path),
+                *map(str, paths),
             ],
             capture_output=True,
             timeout=180,
             check=True,
         )
-        return {file.stem.removeprefix(f"{path.stem}-"): file.read_text("utf-8") for file in out.glob("*.csv")}
+        return {
+            path.stem: {
+                file.stem.removeprefix(f"{path.stem}-"): file.read_text("utf-8")
+                for file in out.glob(f"{path.stem}-*.csv")
+            }
+            for path in paths
+        }
 
-    return convert
+    def one(path: Path) -> dict[str, str]:
+        return several(path)[path.stem]
+
+    one.several = several
+    return one
 
 
 @pytest.fixture(scope="session")
 def recalculated():
     """What IronCalc makes of every formula of a workbook: (sheet, cell) -> (formula, stored value, its own value)."""
 
+    @unmeasured
     def evaluate(path: Path) -> dict[tuple[str, str], tuple[str, object, object]]:
         formulas = openpyxl.load_workbook(path)
         values = openpyxl.load_workbook(path, data_only=True)

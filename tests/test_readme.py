@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from planner.cli import main
-from planner.resources import folder
 
 sys.path.insert(0, str(Path(__file__).parent))
 import readme
@@ -51,15 +50,16 @@ def test_the_batch_is_what_planner_prints(sample, tmp_path, monkeypatch):
     assert re.sub(time, "", out.strip(), flags=re.MULTILINE) == re.sub(time, "", block, flags=re.MULTILINE)
 
 
-def test_the_python_runs(tmp_path, monkeypatch, capsys):
+def test_the_python_runs(brief_sample, tmp_path, monkeypatch, capsys):
     pytest.importorskip("weasyprint", exc_type=ImportError)
-    shutil.copytree(folder("workbooks"), tmp_path / "workbooks")
+    (tmp_path / "workbooks").mkdir()
+    shutil.copy(brief_sample, tmp_path / "workbooks")
     monkeypatch.chdir(tmp_path)
     code = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "20.34"
-    assert printed[2] == "9 []"
+    assert printed[2] == "2 []"
     assert (tmp_path / "results.xlsx").exists()
     assert (tmp_path / "report.pdf").exists()
 

@@ -395,7 +395,7 @@ def test_the_printed_command_makes_the_same_bytes(folder, tmp_path, monkeypatch)
     write_starter(tmp_path / "my plan.xlsx", SAMPLE[:1])
     (tmp_path / "logo.png").write_bytes((folder / "logo.png").read_bytes())
     words = ["--title", "It's a plan", "--locale", "fr-FR", "--logo", "logo.png", "--decision", "Go | me | 2026-12-12"]
-    words += ["--batches", "1,8", "--paper", "letter", "--status", "final", "-o", "out.xlsx"]
+    words += ["--batches", "1,8", "--precisions", "fp16", "--paper", "letter", "--status", "final", "-o", "out.xlsx"]
     done = CliRunner().invoke(main, ["run", "my plan.xlsx", *words])
     assert done.exit_code == 0, done.output
     first = (tmp_path / "my plan.report.pdf").read_bytes()

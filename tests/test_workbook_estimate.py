@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import ironcalc
@@ -113,9 +114,20 @@ def study():
 @pytest.fixture(scope="module")
 def written(study, tmp_path_factory):
     place = tmp_path_factory.mktemp("estimate")
-    for functions in Functions:
-        write_workbook(place / f"{functions}.xlsx", result_sheets(study, functions), functions)
-    return lambda functions: place / f"{functions}.xlsx"
+
+    @functools.cache
+    def write(way):
+        path = place / f"{way}.xlsx"
+        write_workbook(path, result_sheets(study, way), way)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def loaded(written):
+    """A workbook that is only looked at, with its formulas or its stored values."""
+    return functools.cache(lambda way, values=False: openpyxl.load_workbook(written(way), data_only=values))
 
 
 def columns(sheet):
@@ -160,8 +172,8 @@ def test_the_scenarios_take_every_way(study):
 
 
 @pytest.mark.parametrize("functions", list(Functions))
-def test_the_sheets_store_what_evaluate_gives(study, written, functions):
-    book = openpyxl.load_workbook(written(functions), data_only=True)
+def test_the_sheets_store_what_evaluate_gives(study, loaded, functions):
+    book = loaded(functions, values=True)
     for index, case in enumerate(study.cases):
         for title, recipes in (("Memory", MEMORY), ("Estimate", ESTIMATE | {"utilisation": ()})):
             for name in recipes:
@@ -185,8 +197,8 @@ def test_every_way_recalculates_to_the_stored_values(written, recalculated, func
     assert checked > 1000
 
 
-def test_figures_are_live_calls_in_the_way_that_the_row_takes(study, written):
-    book = openpyxl.load_workbook(written(Functions.EMBEDDED))
+def test_figures_are_live_calls_in_the_way_that_the_row_takes(study, loaded):
+    book = loaded(Functions.EMBEDDED)
     estimate, names = book["Estimate"], [case.name for case in study.cases]
 
     def at(name, index):
@@ -207,13 +219,13 @@ def test_figures_are_live_calls_in_the_way_that_the_row_takes(study, written):
 
 
 @pytest.mark.parametrize("name", SHEET_NAMES[:7])
-def test_values_alone_hold_no_formula(written, name):
-    sheet = openpyxl.load_workbook(written(Functions.NONE))[name]
+def test_values_alone_hold_no_formula(loaded, name):
+    sheet = loaded(Functions.NONE)[name]
     assert not [c.coordinate for row in sheet.iter_rows() for c in row if c.data_type == "f"]
 
 
-def test_the_verdict_on_memory(written, study):
-    memory = openpyxl.load_workbook(written(Functions.EMBEDDED), data_only=True)["Memory"]
+def test_the_verdict_on_memory(loaded, study):
+    memory = loaded(Functions.EMBEDDED, values=True)["Memory"]
     said = {case.name: cell(memory, "fits", index).value for index, case in enumerate(study.cases)}
     assert said["named"] == "yes"
     assert said["does not fit"] == "no"
@@ -225,8 +237,8 @@ def test_the_verdict_on_memory(written, study):
     assert all("GB" not in head or "device" in head for head in heads)
 
 
-def test_sources_and_what_is_not_modelled_are_said(study, written):
-    sheet = openpyxl.load_workbook(written(Functions.EMBEDDED), data_only=True)["Estimate"]
+def test_sources_and_what_is_not_modelled_are_said(study, loaded):
+    sheet = loaded(Functions.EMBEDDED, values=True)["Estimate"]
     texts = [[c.value for c in row if c.value] for row in sheet.iter_rows(min_row=ROW + 1 + len(study.cases))]
     at = texts.index(["named", "catalogue: Llama-3.1-70B", *texts[[t[:1] for t in texts].index(["named"])][2:]])
     assert any("measured: Data-centre HBM, serving" in text[0] for text in texts[at + 1 : at + 6] if text)
@@ -282,20 +294,20 @@ def scenario_book(path, given):
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory):
     """The result workbooks of both starts, and a way to edit their scenario row."""
-    place, made = tmp_path_factory.mktemp("edits"), {}
-    for start, given in STARTS.items():
-        source = scenario_book(place / f"{start}.xlsx", given)
-        for functions in (Functions.EMBEDDED, Functions.PLAIN):
-            output = place / f"{start}.{functions}.xlsx"
-            run(Job(source=source, output=output, pdf=None, functions=functions))
-            made[start, functions] = output
+    place = tmp_path_factory.mktemp("edits")
 
-    def edit(start, functions, changes):
-        model = ironcalc.load_from_xlsx(str(made[start, functions]), "en", "UTC", "en")
+    @functools.cache
+    def made(start, way):
+        source, output = place / f"{start}.xlsx", place / f"{start}.{way}.xlsx"
+        run(Job(source=scenario_book(source, STARTS[start]), output=output, pdf=None, functions=way))
+        return str(output), openpyxl.load_workbook(output, read_only=True).sheetnames
+
+    def edit(start, way, changes):
+        path, sheets = made(start, way)
+        model = ironcalc.load_from_xlsx(path, "en", "UTC", "en")
         for name, value in changes.items():
             model.set_user_input(0, 2, FIELDS.index(name) + 1, str(value))
         model.evaluate()
-        sheets = openpyxl.load_workbook(made[start, functions], read_only=True).sheetnames
         return lambda title, name: model.get_cell_value(sheets.index(title), ROW + 1, columns(title)[name] + 1)
 
     return edit
@@ -340,8 +352,8 @@ def test_a_bad_edit_gives_a_text_and_no_number(edited, functions, changes):
 # What-if.
 
 
-def test_what_if_lists_each_scenario_and_its_fixes_in_order(study, written):
-    sheet = openpyxl.load_workbook(written(Functions.EMBEDDED), data_only=True)["What-if"]
+def test_what_if_lists_each_scenario_and_its_fixes_in_order(study, loaded):
+    sheet = loaded(Functions.EMBEDDED, values=True)["What-if"]
     rows = [[c.value for c in row] for row in sheet.iter_rows(min_row=ROW + 1)]
     expected = []
     for case in study.cases:
@@ -374,8 +386,8 @@ def test_what_if_says_how_many_it_leaves_out(monkeypatch, tmp_path):
 # Precision and Batch.
 
 
-def test_precision_and_batch_show_the_estimate_beside_the_core(study, written):
-    book = openpyxl.load_workbook(written(Functions.EMBEDDED), data_only=True)
+def test_precision_and_batch_show_the_estimate_beside_the_core(study, loaded):
+    book = loaded(Functions.EMBEDDED, values=True)
     for title, variants in (("Precision", study.by_precision), ("Batch", study.by_batch)):
         sheet = book[title]
         heads = [c.value for c in sheet[1]]
@@ -385,7 +397,7 @@ def test_precision_and_batch_show_the_estimate_beside_the_core(study, written):
             expected = [result and result.estimated_tokens_per_sec for result in results]
             assert row[first : first + len(results)] == [x and pytest.approx(x) for x in expected]
     ceiling = [c.value for c in book["Precision"][1]].index("Ceiling per stream (tok/s)")
-    assert str(openpyxl.load_workbook(written(Functions.EMBEDDED))["Precision"].cell(3, ceiling + 1).value).startswith(
+    assert str(loaded(Functions.EMBEDDED)["Precision"].cell(3, ceiling + 1).value).startswith(
         "=CEILING_TOKENS_PER_SEC("
     )
 
@@ -399,8 +411,8 @@ def test_an_estimate_at_another_precision_is_that_of_a_new_run(study):
 
 @pytest.mark.libreoffice
 def test_libreoffice_shows_no_error_on_the_new_sheets(written, as_csv):
-    for functions in (Functions.EMBEDDED, Functions.PLAIN):
-        shown = as_csv(written(functions))
+    ways = (Functions.EMBEDDED, Functions.PLAIN)
+    for functions, shown in as_csv.several(*map(written, ways)).items():
         for name in ("Estimate", "Memory", "What-if", "Cost", "Demand", "Sensitivity"):
             assert not re.search(r"#(NAME|VALUE|REF|DIV/0|N/A|NUM)|Err:\d", shown[name]), (functions, name)
 
