@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from planner.plan.basis import fits, has_estimate, has_range, planning_rate, response_of
+from planner.plan.basis import fits, has_estimate, has_range, is_counted, planning_rate, response_of
 from planner.plan.recommend import AgainstApi, Standing, against_api
 from planner.report import money
 from planner.report.alerts import Alert
@@ -91,6 +91,8 @@ def _least(study: Study, best: Case) -> str:
 def _cost(best: Case, till: Till) -> str:
     result = best.result
     devices = count(int(result.fleet_devices or 1), "device")
+    if not is_counted(result):
+        devices += " for want of their number"
     rate = till.rate
     converted = "" if rate == 1.0 else f", converted at {plain(rate)}"
     return (

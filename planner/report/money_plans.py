@@ -104,7 +104,9 @@ def _total(values: Sequence[float | None]) -> float | None:
 def use_of(result: Result, plan: DemandPlan) -> list[float]:
     """The share of what each month's devices serve that its busiest hour asks of them."""
     each = (result.fleet_requests_per_hour or 1.0) / (result.scenario.replicas or 1.0)
-    return [month.peak_requests_per_hour / (month.deployments * each) for month in plan.months]
+    return [
+        month.peak_requests_per_hour / (month.deployments * each) if month.deployments else 0.0 for month in plan.months
+    ]
 
 
 def crowded(result: Result, plan: DemandPlan) -> str:
