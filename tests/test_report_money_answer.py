@@ -272,6 +272,11 @@ def test_a_break_even_near_the_whole_capacity_has_decimals():
         row = scenario(input_cost_m=0.0, cached_cost_m=None, output_cost_m=full / factor)
         found = report_of(study_of([row]), About(MADE))
         assert column(found.money.cost.glance, "Break-even at") == [said]
+        exact = re.search(r"[\d.]+%", said)[0]
+        worked = next(line.line for line in found.money.worked if line.figure == "Break-even utilisation")
+        assert worked.endswith(f"shown as {exact}")
+        (card,) = found.cards
+        assert exact in {fact.value for facts in card.money for fact in facts}
 
 
 # Words beside curves
