@@ -625,7 +625,7 @@ def test_prices_stand_in_one_register_alone():
 def test_the_worked_costs_can_be_recomputed():
     found = report(scenario(**OWNED, requests_month=1_000_000))
     lines = {line.figure: line.line for line in found.money.worked}
-    assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 8,760) = 2.168950 USD/h, shown as 2.17".replace(
+    assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 12 × 730) = 2.168950 USD/h, shown as 2.17".replace(
         "950", "95"
     )
     assert {"Electricity", "Cost per hour", "Cost per M output", "Break-even utilisation"} < set(lines)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from planner.plan.basis import fits, has_estimate, has_range, is_counted, planning_rate, response_of
+from planner.plan.basis import fits, has_estimate, has_range, planning_rate, response_of
 from planner.plan.recommend import AgainstApi, Standing, against_api
 from planner.report import money
 from planner.report.alerts import Alert
 from planner.report.front import Tile, Verdict, aside_words, caution, ends_of, meets_words, named
-from planner.report.money_answer import answer, decision, demand_words, other_apis
+from planner.report.money_comparison import comparison, decision, demand_words, other_apis
 from planner.report.numbers import as_percent, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import count, cut, in_words, labels, listed, say, sentence, with_unit
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
     from planner.report.money import Till
-    from planner.report.money_answer import Answer, Year
+    from planner.report.money_comparison import Comparison, Year
 
 MOST_BARS: Final = 10
 _PER_M: Final = "per million output tokens"
@@ -34,7 +34,7 @@ def verdict(study: Study) -> Verdict:
 
     Where a year of its demand is compared with the API, headline and decision follow the year.
     """
-    found = answer(study)
+    found = comparison(study)
     if found is None:
         raise ValueError("costs decide only where there is a best")
     best = found.best
@@ -52,7 +52,7 @@ def verdict(study: Study) -> Verdict:
     )
 
 
-def _title(study: Study, found: Answer) -> str:
+def _title(study: Study, found: Comparison) -> str:
     best, result = found.best, found.best.result
     own = found.till.price(result.cost_per_m_tokens)
     api = "" if found.offer is None else found.told.price(found.offer.per_m_output)
@@ -71,7 +71,7 @@ def _title(study: Study, found: Answer) -> str:
     return f"{_least(study, best)} {own} {_PER_M}"
 
 
-def _year_title(found: Answer, year: Year) -> str:
+def _year_title(found: Comparison, year: Year) -> str:
     """The headline where a year of demand says otherwise than the cost of a token."""
     till, label = found.told, found.best.label
     cost, bill = till.short(year.cost + year.once), till.short(year.bill)
@@ -91,8 +91,6 @@ def _least(study: Study, best: Case) -> str:
 def _cost(best: Case, till: Till) -> str:
     result = best.result
     devices = count(int(result.fleet_devices or 1), "device")
-    if not is_counted(result):
-        devices += " for want of their number"
     rate = till.rate
     converted = "" if rate == 1.0 else f", converted at {plain(rate)}"
     return (
@@ -102,7 +100,7 @@ def _cost(best: Case, till: Till) -> str:
     )
 
 
-def _api(found: Answer) -> str:
+def _api(found: Comparison) -> str:
     """How the scenario stands against the API; nothing where that is not known."""
     share, saving, till = found.share, found.saving, found.told
     if saving is None or found.offer is None:
@@ -173,10 +171,10 @@ def _caution(study: Study, best: Result) -> str:
 
 def tiles(study: Study) -> tuple[Tile, ...]:
     """Up to four figures of the scenario that costs least."""
-    answered = answer(study)
-    if answered is None:
+    versus = comparison(study)
+    if versus is None:
         return ()
-    result, till = answered.best.result, answered.till
+    result, till = versus.best.result, versus.till
     scenario = result.scenario
     busy = as_percent(result.busy_share or 0.0)
     used = till.price(result.used_cost_per_m_tokens)
@@ -187,9 +185,9 @@ def tiles(study: Study) -> tuple[Tile, ...]:
             "",
             f"{money.basis(result)}, allocated at {busy}; {used} at full load",
         ),
-        _saving_tile(answered),
+        _saving_tile(versus),
     ]
-    if (even := _break_even_tile(answered)) is not None:
+    if (even := _break_even_tile(versus)) is not None:
         found.append(even)
     target = scenario.target_tokens_per_sec
     against = f"target {plain(target)}" if target else "reading pace is 10"
@@ -200,7 +198,7 @@ def tiles(study: Study) -> tuple[Tile, ...]:
     return tuple(found)
 
 
-def _saving_tile(found: Answer) -> Tile:
+def _saving_tile(found: Comparison) -> Tile:
     """What is saved against the API: over the year of the demand, else in a month; or what a month costs."""
     result, till, year, saving = found.best.result, found.told, found.year, found.saving
     if year is not None and year.saved is not None:
@@ -217,7 +215,7 @@ def _saving_tile(found: Answer) -> Tile:
     return Tile("Dearer a month than the API", till.short(-saving), "", bills)
 
 
-def _break_even_tile(found: Answer) -> Tile | None:
+def _break_even_tile(found: Comparison) -> Tile | None:
     """The utilisation from which on the scenario costs less; None where no API is compared."""
     share = found.share
     if share is None:
@@ -237,11 +235,11 @@ def alerts(study: Study) -> list[Alert]:
     if apart:
         said = f"{labels(apart)} in other currencies without a rate and its day."
         found.append(Alert("Not compared:", said, "cost"))
-    answered = answer(study)
-    if answered is None or not study.recommendation.by_cost:
+    versus = comparison(study)
+    if versus is None or not study.recommendation.by_cost:
         return found
-    best, till, result = answered.best, answered.till, answered.best.result
-    share, busy = answered.share, result.busy_share or 0.0
+    best, till, result = versus.best, versus.till, versus.best.result
+    share, busy = versus.share, result.busy_share or 0.0
     if busy > _POINTS:
         more = money.cost_at(result, busy - _POINTS) - (result.cost_per_m_tokens or 0.0)
         below = f"Below {money.percent(share)} the API is cheaper; ten" if share is not None and share <= 1 else "Ten"
@@ -293,8 +291,8 @@ def bars(study: Study) -> tuple[Bar, ...]:
     common = one_api(study, cases)
     decimals = till.decimals(*(_amount(study, case) for case in cases))
     mixed = any(has_estimate(case.result) for case in cases)
-    answered = answer(study)
-    pays = answered is None or answered.pays is not False
+    versus = comparison(study)
+    pays = versus is None or versus.pays is not False
     found = []
     for case in cases:
         result = case.result

@@ -7,8 +7,8 @@ import pytest
 
 from planner.plan.study import Options, study_of
 from planner.report.model import About, report_of
-from planner.report.money_answer import answer
 from planner.report.money_charts import curve_chart
+from planner.report.money_comparison import comparison
 from planner.report.money_register import _whole_months
 from planner.report.shapes import Curve, Spot
 from tests.test_report_money import MADE, OWNED, column, report, scenario, texts_of, tiles_of
@@ -149,7 +149,7 @@ def test_an_own_api_stays_unless_another_beats_the_scenario():
 
 def test_an_api_of_another_row_bills_the_year():
     rows = [scenario("own", **NO_API, requests_month=3e6), scenario("only API", **NO_HARDWARE)]
-    found = answer(study_of(rows, Options(today=MADE.date())))
+    found = comparison(study_of(rows, Options(today=MADE.date())))
     assert found.year.bill == pytest.approx(12 * 3e6 * 0.0032)
     assert found.year.saved == pytest.approx(12 * (3e6 * 0.0032 - 4672))
 
@@ -196,10 +196,11 @@ def test_what_is_not_known_to_fit_is_not_counted_among_what_fits():
     assert report(unknown, unknown).money.bars.figure.title == "Both scenarios cost less than the API"
 
 
-def test_devices_that_are_not_counted_are_not_passed_off_as_one():
-    row = scenario(devices=None, device_bandwidth_gb_s=None, bandwidth_gb_s=6700, device_memory_gb=None)
-    found = report(row)
-    assert found.verdict.body[0].startswith("S01 (chat), one device for want of their number, costs $2,336 a month")
+def test_devices_that_are_not_counted_have_no_cost_and_are_not_counted_among_what_fits():
+    unknown = scenario(devices=None, device_bandwidth_gb_s=None, bandwidth_gb_s=6700, device_memory_gb=None)
+    assert "costs" not in report(unknown).verdict.title
+    found = report(scenario("fits"), unknown, scenario("fits too", device_cost_h=25))
+    assert found.money.bars.figure.title == "One of two scenarios that fit costs less than the API"
 
 
 # Months, currencies, days

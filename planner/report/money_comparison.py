@@ -45,7 +45,7 @@ class Year:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Comparison:
     """The recommended scenario, the cheapest API for the same requests, and how one stands against the other.
 
     ``share`` is the utilisation from which on the scenario costs less, ``bill`` what the API charges for a month's
@@ -90,7 +90,7 @@ class Answer:
         return "the API" if own or self.offer is None else f"the API of {self.offer.case.label}"
 
 
-def answer(study: Study) -> Answer | None:
+def comparison(study: Study) -> Comparison | None:
     """What the answer rests on; None where nothing is recommended."""
     if study.recommendation.best is None:
         return None
@@ -100,12 +100,12 @@ def answer(study: Study) -> Answer | None:
     year = _year(study, best, till, offer)
     if offer is None or offer.case is best:
         bill, saving = till.of(result.api_cost_month), till.of(result.saving_cost_month)
-        return Answer(best, till, offer, against_api(result), result.break_even_share, bill, saving, year)
+        return Comparison(best, till, offer, against_api(result), result.break_even_share, bill, saving, year)
     own = till.of(result.cost_per_m_tokens) or 0.0
     share = (result.busy_share or 0.0) * own / offer.per_m_output if offer.per_m_output else None
     bill = (result.monthly_capacity_m_tokens or 0.0) * offer.per_m_output
     saving = bill - (till.of(result.monthly_cost) or 0.0)
-    return Answer(best, till, offer, _stands(own, offer.per_m_output, share), share, bill, saving, year)
+    return Comparison(best, till, offer, _stands(own, offer.per_m_output, share), share, bill, saving, year)
 
 
 def _stands(own: float, api: float, share: float | None) -> AgainstApi:
@@ -155,7 +155,7 @@ def _year(study: Study, best: Case, till: Till, offer: Offer | None) -> Year | N
     return Year(plan, cost, till.of(best.result.scenario.one_off_cost) or 0.0, bill)
 
 
-def decision(study: Study, found: Answer) -> str:
+def decision(study: Study, found: Comparison) -> str:
     """What is asked of the reader, in one sentence."""
     label, year = found.best.label, found.year
     if found.pays is False:
@@ -207,7 +207,7 @@ def _orders(study: Study, plan: DemandPlan) -> str:
     return f"{said}, {plain(more)} more by {date(last.order)}" if more else said
 
 
-def demand_words(found: Answer) -> str:
+def demand_words(found: Comparison) -> str:
     """What twelve months of its demand come to; nothing where none is named or no API is compared."""
     year = found.year
     if year is None or year.bill is None or year.saved is None:
@@ -224,7 +224,7 @@ def demand_words(found: Answer) -> str:
     return said
 
 
-def other_apis(study: Study, found: Answer) -> str:
+def other_apis(study: Study, found: Comparison) -> str:
     """The cheapest API of the workbook for the same tokens, where it is another row's than the one compared."""
     mix = _served(found.best.result)[1:]
     same = [offer for offer in _offers(study) if _served(offer.case.result)[1:] == mix]
