@@ -119,7 +119,7 @@ def test_an_api_of_another_row_answers_where_the_tokens_are_the_same():
 def test_a_dear_api_of_another_row_is_named_as_such():
     found = report(scenario("own", **NO_API), scenario("only API", **NO_HARDWARE))
     assert found.verdict.title == "S01 costs $3.03 per million output tokens, $3.37 below the API of S02"
-    said = "The cheapest API of the workbook for this mix of tokens, that of S02 (only API), charges $6.40"
+    said = "The cheapest API that a row names for this mix of tokens, that of S02 (only API), charges $6.40"
     assert any(text.startswith(said) for text in found.verdict.body)
 
 

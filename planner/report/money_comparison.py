@@ -237,7 +237,7 @@ def other_apis(study: Study, found: Comparison) -> str:
     name = cut(least.case.result.scenario.api or least.case.name, 32)
     model = "" if _served(least.case.result) == _served(found.best.result) else ", of another model"
     return (
-        f"The cheapest API of the workbook for this mix of tokens, that of {least.case.label}"
+        f"The cheapest API that a row names for this mix of tokens, that of {least.case.label}"
         f"{f' ({name})' if name else ''}{model}, charges {found.told.price(least.per_m_output)} per million "
         "output tokens."
     )
