@@ -44,6 +44,20 @@ def test_the_decision_asks_for_what_the_plan_costs():
     assert texts_of(found.money.demand.orders)[0][3] == "2026-10-06, past"
 
 
+@pytest.mark.parametrize(
+    ("weeks", "days", "late"),
+    [(8, "2026-10-06 and 2026-11-06", 2), (16, "2026-08-11 to 2026-11-09", 4)],
+)
+def test_all_orders_that_are_late_are_asked_for_together(weeks, days, late):
+    found = report(scenario(requests_month=3e7, growth_share_month=0.2, peak_to_average=2, lead_time_weeks=weeks))
+    months = [devices(3e7 * 1.2**n, 2) for n in range(12)]
+    assert months == sorted(set(months))
+    assert (
+        f"; order {months[late - 1] - 2:.0f} further devices by {days}, which are past, "
+        f"{months[-1] - months[late - 1]:.0f} more by 2027-"
+    ) in found.verdict.decision
+
+
 def test_a_day_to_come_is_not_past():
     row = scenario(requests_month=3e7, peak_to_average=2, lead_time_weeks=8, first_month="2027-06-01")
     assert report(row).verdict.decision.endswith("; order 18 further devices by 2027-04-06.")

@@ -200,11 +200,18 @@ def _orders(study: Study, plan: DemandPlan) -> str:
     """Which devices are ordered until when; a day that is over is said to be."""
     if not plan.orders:
         return ""
-    first, last, today = plan.orders[0], plan.orders[-1], study.options.today
-    past = ", which is past" if today is not None and first.order < today else ""
-    said = f"; order {count(int(first.devices), 'further device')} by {date(first.order)}{past}"
-    more = sum(order.devices for order in plan.orders[1:])
-    return f"{said}, {plain(more)} more by {date(last.order)}" if more else said
+    today = study.options.today
+    late = [order for order in plan.orders if today is not None and order.order < today]
+    first, rest = late or plan.orders[:1], plan.orders[len(late) or 1 :]
+    joint = " and " if len(late) <= _TWO else " to "
+    days = joint.join(dict.fromkeys(date(order.order) for order in (first[0], first[-1])))
+    past = "" if not late else ", which is past" if len(late) == 1 else ", which are past"
+    said = f"; order {count(int(sum(order.devices for order in first)), 'further device')} by {days}{past}"
+    more = sum(order.devices for order in rest)
+    return f"{said}, {plain(more)} more by {date(rest[-1].order)}" if more else said
+
+
+_TWO: Final = 2
 
 
 def demand_words(found: Comparison) -> str:
