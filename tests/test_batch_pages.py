@@ -59,7 +59,11 @@ BY_INSTANCE = PRICED | {"device_cost_h": None, "instance_cost_h": 30, "instance_
 CASES = {
     "the cheapest wins": ([PRICED, FOR_TWO, PRICED | OWNED], {}, "S03 costs least: $2.76"),
     "its demand is planned": ([PRICED | DEMAND, OFTEN], {}, "S02 costs least: $1.90"),
-    "the demand is too small": ([PRICED | DEMAND | {"requests_month": 10_000}], {}, "S01 costs $3.03"),
+    "the demand is too small": (
+        [PRICED | DEMAND | {"requests_month": 10_000}],
+        {},
+        "Use the API for the demand of S01",
+    ),
     "the API wins at this load": (
         [PRICED | {"busy_share": 0.12}, PRICED | {"busy_share": 0.1}],
         {},
@@ -75,7 +79,7 @@ CASES = {
     ),
     "an instance is rented": ([BY_INSTANCE, PRICED], {}, "S02 costs least: $3.03"),
     "instances for a demand": ([BY_INSTANCE | DEMAND | {"instance_cost_h": 10}], {}, "S01 costs $4.74"),
-    "owned for a demand that falls": ([PRICED | OWNED | DEMAND | {"growth_share_month": -0.3}], {}, "S01 costs $2.76"),
+    "owned for a demand that falls": ([PRICED | OWNED | DEMAND | {"growth_share_month": -0.3}], {}, "Use the API for"),
     "two currencies without a rate": (
         [PRICED, PRICED | {"currency": "EUR", "device_cost_h": 1}],
         {},
@@ -170,7 +174,7 @@ def test_a_rate_holds_in_its_own_workbook_alone(plans):
     write(plans / "b.xlsx", [PRICED | {"currency": "EUR"}, PRICED | {"device_cost_h": 2} | rate], {"Currency": "EUR"})
     told = summed_up(plans)
     assert told.verdict.title.startswith("S03 costs least: $1.90")
-    assert "set aside: one without a cost in the report's currency" in " ".join(told.verdict.body)
+    assert "set aside: one without an exchange rate" in " ".join(told.verdict.body)
     # One that says that it leads to dollars does so in the summary too.
     write(plans / "c.xlsx", [PRICED | EUROS | {"device_cost_h": 1, "exchange_currency": "USD"}], {"Currency": "EUR"})
     assert summed_up(plans).verdict.title.startswith("S04 costs least: $1.04")

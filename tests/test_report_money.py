@@ -256,7 +256,6 @@ def expected(rows):
         f"{second['cost'] / best['cost'] - 1:.0%} more.",
         f"Cost per million output tokens ${best['cost']:.2f} upper bound of speed, allocated at {best['busy']:.0%}; "
         f"${best['full_cost']:.2f} at full load",
-        f"Saving a month against the API {k(best['saving'])} {k(best['month'])} against {k(best['output'] * best['api'])} by API",
         f"Break-even utilisation {best['share']:.0%} the plan assumes {best['busy']:.0%}",
         f"Speed of one stream {best['rate']:.2f} tok/s",
         f"{in_words(cheaper).capitalize()} of {in_words(len(fitting))} scenarios that fit cost less than the API",
@@ -282,6 +281,7 @@ def expected(rows):
             saved = sum(bill - cost for _, cost, bill in months) - (at.get("one_off_cost") or 0)
             if each is best:
                 cost, bill = (sum(month[n] for month in months) for n in (1, 2))
+                headlines.append(f"Saving in twelve months {k(saved)} {k(cost)} against {k(bill)} by API")
                 headlines.append(
                     f"of twelve months it costs ${cost:,.0f}, the API ${bill:,.0f}: running it saves ${saved:,.0f}."
                 )
@@ -452,14 +452,18 @@ def test_hardware_with_a_price_but_no_utilisation():
         "The hardware has a price, but no utilisation is given, so that no token has a cost."
     )
     assert found.money.bars is None
-    assert column(found.money.cost.glance, "Cost USD per month") == ["4,672"]
+    assert column(found.money.cost.glance, "Cost USD per month of 730 h") == ["4,672"]
 
 
 def test_a_demand_that_the_api_serves_for_less_is_said():
     found = report(scenario(requests_month=10_000, first_month="2027-01-01"))
     # 500 tokens at 6.4 per million are 0.0032 a request: 32 a month; two devices for 730 h at 3.2 are 4,672.
     assert "it costs $56,064, the API $384: running it costs more by $55,680." in found.verdict.body[3]
-    assert found.verdict.decision.startswith("Choose between S01 at $4,672 a month")
+    assert found.verdict.kind == "bad"
+    assert found.verdict.title == "Use the API for the demand of S01: $384 for twelve months against $56k"
+    assert found.verdict.decision == (
+        "Buy the output from the API: $384 for its demand of twelve months, $55,680 less than S01."
+    )
 
 
 def test_a_cost_that_rests_on_an_estimate_says_so():
@@ -540,7 +544,7 @@ def test_the_cost_by_line_adds_up():
 
 def test_losses_stand_in_parentheses():
     found = report(scenario(busy_share=0.03))
-    assert column(found.money.cost.glance, "USD per month Saving") == ["(4,015)"]
+    assert column(found.money.cost.glance, "USD per month of 730 h Saving") == ["(4,015)"]
 
 
 def test_the_api_is_priced_at_the_own_mix():
@@ -573,7 +577,15 @@ def test_twelve_months_of_demand():
     assert lines["API bill"][0] == f"{9e6 * 0.0032 / 1000:.1f}"
     assert lines["One-off"][0] == "(15.0)"
     total = sum(9e6 * 1.1**n * 0.0032 - number * 3.2 * 730 for n, number in enumerate(devices)) - 15_000
-    assert lines["Saving"][12] == lines["Saved so far"][11] == f"{total / 1000:.1f}"
+    # Each line's months add up to its sum; what is paid once has a line of its own.
+    assert lines["Saving"][12] == f"{(total + 15_000) / 1000:.1f}"
+    assert lines["Saved so far"][11:] == [f"{total / 1000:.1f}", ""]
+    for line in ("API bill", "Self-hosted", "Saving", "One-off"):
+        *each, added = [float(text.strip("()").replace(",", "")) * (-1 if "(" in text else 1) for text in lines[line]]
+        assert sum(each) == pytest.approx(added, abs=0.6), line
+    full = [9e6 * 1.1**n / 730 * 2 / (number / 2 * served) for n, number in enumerate(devices)]
+    assert lines["Use at the peak"][:12] == [f"{share:.0%}" for share in full]
+    assert plan.unit == "Thousand USD; requests in millions; devices in whole deployments; months of 730 h"
     # Two devices stand; the first month needs more, and eight weeks before it are over.
     orders = texts_of(found.money.demand.orders)
     assert orders[0][1:] == [f"{devices[0] - 2:.0f}", "2027-01-01", "2026-11-06, past"]
@@ -599,7 +611,7 @@ def test_every_price_has_its_source_day_and_confidence():
     assert rows["Price per device-hour", "3.2"] == [
         "USD/h", "S01", "quote Q-1182", "2026-11-01", "high, typed",
     ]  # fmt: skip
-    assert rows["Price per device-hour", "2.9"] == ["USD/h", "S02", "typed", "", "low, typed"]
+    assert rows["Price per device-hour", "2.9"] == ["USD/h", "S02", "typed", "", "low, no day"]
     assert rows["Hours per month", "730"][-1] == "low, default"
     typed = {name for name in PRICED if name.endswith(("_m", "_h"))}
     assert len(typed) == 4
@@ -616,7 +628,7 @@ def test_prices_stand_in_one_register_alone():
 def test_the_worked_costs_can_be_recomputed():
     found = report(scenario(**OWNED, requests_month=1_000_000))
     lines = {line.figure: line.line for line in found.money.worked}
-    assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 8,760) = 2.168950 USD/h, shown as 2.17".replace(
+    assert lines["Depreciation"] == "(84,000 − 8,000) ÷ (4 × 12 × 730) = 2.168950 USD/h, shown as 2.17".replace(
         "950", "95"
     )
     assert {"Electricity", "Cost per hour", "Cost per M output", "Break-even utilisation"} < set(lines)

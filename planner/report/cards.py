@@ -185,7 +185,9 @@ def _money(study: Study, case: Case) -> tuple[tuple[Fact, ...], ...]:
         value = getattr(result, name)
         if value is None:
             continue
-        if name in {"monthly_capacity_m_tokens", "break_even_share"}:
+        if name == "break_even_share":
+            said = money.percent(value)
+        elif name == "monthly_capacity_m_tokens":
             said = f"{say(name, value)} {unit_of(name).symbol}".strip()
         else:
             said = till.sum(value) if name in _SUMS else till.price(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -225,10 +226,20 @@ def aside_words(study: Study) -> list[str]:
         number = sum(standing == code for standing in not_ranked(study).values())
         if number:
             found.append(f"{in_words(number)} {words}")
-    if r.counts[Standing.LACKING]:
-        lacks = "without a cost in the report's currency" if r.by_cost else "without prompt, output or prefill rate"
-        found.append(f"{in_words(r.counts[Standing.LACKING])} {lacks}")
-    return found
+    lacking = [case for case, how in zip(study.cases, r.standings, strict=True) if how is Standing.LACKING]
+    lacks = Counter(_lacks(study, case) if r.by_cost else _NO_REQUEST for case in lacking)
+    return found + [f"{in_words(number)} {words}" for words, number in lacks.items()]
+
+
+_NO_REQUEST: Final = "without prompt, output or prefill rate"
+
+
+def _lacks(study: Study, case: Case) -> str:
+    """For want of what a scenario has no cost that can be compared."""
+    scenario = case.result.scenario
+    if case.result.device_cost_h is None and scenario.device_capex_cost is None:
+        return "without a hardware price"
+    return "without a cost" if study.purse.holds(scenario) else "without an exchange rate"
 
 
 def _bounds_rank(study: Study) -> str:

@@ -121,15 +121,21 @@ def unit_in(name: str, code: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as percent, with decimals where whole percents would say nothing.
+    """A share as percent, with decimals where whole percents would say nothing, or not on which side of all it is.
 
     >>> percent(0.1414), percent(0.0035), percent(0.0)
     ('14%', '0.35%', '0%')
+    >>> percent(0.996), percent(1.0), percent(1.0003), percent(1.04)
+    ('99.6%', '100%', '100.03%', '104%')
     """
-    return as_percent(share, decimals_of([share * 100], "", 2) if 0 < share < _ONE_PERCENT else 0)
+    if 0 < share < _ONE_PERCENT:
+        return as_percent(share, decimals_of([share * 100], "", 2))
+    off = abs(share - 1)
+    return as_percent(share, 0 if off == 0 or off >= _ONE_PERCENT else 1 if off >= _TENTH / 2 else 2)
 
 
 _ONE_PERCENT: Final = 0.01
+_TENTH: Final = 0.001
 
 
 def has_money(study: Study) -> bool:
@@ -214,6 +220,17 @@ def between(cheap: str, dear: str) -> str:
     number, _, unit = cheap.partition(" ")
     first = number if unit and unit == dear.partition(" ")[2] else cheap
     return say_ends(f"{first} to {dear}")
+
+
+def ends(swing: Swing, code: str) -> tuple[str, str]:
+    """The two ends of an assumption; those of a price name its currency."""
+    if code and PLUS_MINUS in swing.name:
+        return f"{swing.cheap} {code}", f"{swing.dear} {code}"
+    return swing.cheap, swing.dear
+
+
+# Prices move by a share of themselves, and are named with it.
+PLUS_MINUS: Final = chr(0xB1)
 
 
 def say_ends(text: str) -> str:

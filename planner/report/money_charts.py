@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ MOST_CURVES: Final = len(_LOOKS)
 _WIDTH: Final = 700.0
 _HALF: Final = 344.0
 # Wider than elsewhere, since an assumption is named with its ends.
-_NAMES: Final = 290.0
+_NAMES: Final = 316.0
 _BAR: Final = 13.0
 _PITCH: Final = 21.0
 
@@ -60,6 +61,11 @@ def curve_chart(
         parts.append(svg.text(left - 5, y(tick) + 3.3, text, colour=svg.GREY, anchor="end", size=9.5))
     parts += _across(x_ticks, x, bottom)
     parts.append(svg.text((left + right) / 2, height - 8, across, colour=svg.GREY, anchor="middle", size=9.5))
+    marks = [(x(spot.x), y(spot.y), spot) for spot in spots if spot.y <= ticks[-1]]
+    lines = [[(x(a), y(b)) for a, b in _within(curve.points, ticks[-1])] for curve in curves]
+    words = _words(marks, lines, left, right, top)
+    # Rules must not run through words, nor plates hide what the words explain: plates lie between the two.
+    parts += [svg.rect(start - 1, place - 8.5, room + 1, 11, "#FFFFFF") for start, room, place, _ in words]
     looks = iter(_LOOKS)
     drawn = []
     for curve in curves:
@@ -76,7 +82,8 @@ def curve_chart(
             parts.append(svg.line(x(end[0]) + 2, y(end[1]), right + 6, place, svg.STEEL, 0.5))
         name = svg.fitted(label, _HALF - right - 10, 10, bold=True)
         parts.append(svg.text(right + 9, place + 3.4, name, colour=colour, size=10, weight=600))
-    parts += _spots([(x(spot.x), y(spot.y), spot) for spot in spots if spot.y <= ticks[-1]], left, right, top)
+    parts += _spots(marks)
+    parts += [svg.text(start, place, text, colour=svg.INK, size=9.5, weight=600) for start, _, place, text in words]
     return svg.drawing(_HALF, height, alt, parts)
 
 
@@ -104,29 +111,68 @@ def _across(ticks: Sequence[tuple[float, str]], x: Callable[[float], float], bot
     return parts
 
 
-def _spots(spots: Sequence[tuple[float, float, Spot]], left: float, right: float, top: float) -> list[str]:
-    """Marked points: a ring where lines meet, a full square where the plan stands; words beside, none over another."""
-    parts: list[str] = []
+def _spots(spots: Sequence[tuple[float, float, Spot]]) -> list[str]:
+    """Marked points: a ring where lines meet, a full square where the plan stands."""
+    return [
+        svg.rect(x - 3.6, y - 3.6, 7.2, 7.2, svg.INK, "#FFFFFF")
+        if spot.planned
+        else svg.circle(x, y, 4.0, "#FFFFFF", svg.INK)
+        for x, y, spot in spots
+    ]
+
+
+def _words(
+    spots: Sequence[tuple[float, float, Spot]],
+    lines: Sequence[Sequence[tuple[float, float]]],
+    left: float,
+    right: float,
+    top: float,
+) -> list[tuple[float, float, float, str]]:
+    """Where the words of marked points start, how wide they are and at which height: off all lines where that can be.
+
+    None stands over another; those without a place are left out.
+    """
+    found: list[tuple[float, float, float, str]] = []
     taken: list[tuple[float, float, float]] = []
-    for x, y, spot in spots:
-        if spot.planned:
-            parts.append(svg.rect(x - 3.6, y - 3.6, 7.2, 7.2, svg.INK, "#FFFFFF"))
-        else:
-            parts.append(svg.circle(x, y, 4.0, "#FFFFFF", svg.INK))
-    # Words stand above every mark.
     for x, y, spot in spots:
         if not spot.text:
             continue
         room = svg.text_width(spot.text, 9.5, bold=True)
-        start = x + 7 if x + 7 + room < right else max(x - room - 7, left)
-        places = [y - 7, y + 14, y - 19, y + 26]
-        place = next((p for p in places if p > top and _free(start, room, p, taken)), None)
-        if place is None:
+        starts = [start for start in (x + 7, x - room - 7) if left <= start and start + room < right] or [left]
+        heights = [y - 7, y + 14, y - 19, y + 26, y - 31, y + 38]
+        free = [
+            (start, height)
+            for height in heights
+            for start in starts
+            if top < height < _LOWEST and _free(start, room, height, taken)
+        ]
+        if not free:
             continue
-        taken.append((start, start + room, place))
-        parts.append(svg.rect(start - 1, place - 8.5, room + 1, 11, "#FFFFFF"))
-        parts.append(svg.text(start, place, spot.text, colour=svg.INK, size=9.5, weight=600))
-    return parts
+        start, height = min(free, key=lambda at: _crossings(at[0], at[0] + room, at[1], lines))
+        taken.append((start, start + room, height))
+        found.append((start, room, height, spot.text))
+    return found
+
+
+_LOWEST: Final = 194.0
+
+
+def _crossings(start: float, end: float, height: float, lines: Sequence[Sequence[tuple[float, float]]]) -> int:
+    """How many lines run through words of this place."""
+    return sum(
+        any(_through(first, second, start, end, height) for first, second in itertools.pairwise(line)) for line in lines
+    )
+
+
+def _through(first: tuple[float, float], second: tuple[float, float], start: float, end: float, height: float) -> bool:
+    """Whether a stretch of a line comes into the box of words: between where it enters and leaves their width."""
+    (x1, y1), (x2, y2) = sorted((first, second))
+    low, high = max(x1, start), min(x2, end)
+    if low > high:
+        return False
+    slope = (y2 - y1) / (x2 - x1) if x2 > x1 else 0.0
+    ends = (y1 + slope * (low - x1), y1 + slope * (high - x1)) if slope else (y1, y2)
+    return min(ends) < height + 3 and max(ends) > height - 9
 
 
 def _free(start: float, room: float, place: float, taken: Sequence[tuple[float, float, float]]) -> bool:

@@ -276,7 +276,7 @@ def tornado(study: Study) -> Tornado | None:
             swing.name,
             till.of(swing.cheap_cost) or 0.0,
             till.of(swing.dear_cost) or 0.0,
-            money.between(swing.cheap, swing.dear),
+            money.between(*money.ends(swing, money.own_till(study, result).code)),
         )
         for swing in found
     )

@@ -10,7 +10,8 @@ from planner.plan.recommend import AgainstApi, Standing, against_api
 from planner.report import money
 from planner.report.alerts import Alert
 from planner.report.front import Tile, Verdict, aside_words, caution, ends_of, meets_words, named
-from planner.report.numbers import as_percent, date, plain
+from planner.report.money_comparison import comparison, decision, demand_words, other_apis
+from planner.report.numbers import as_percent, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import count, cut, in_words, labels, listed, say, sentence, with_unit
 from planner.report.shapes import Bar, Figure
@@ -22,45 +23,61 @@ if TYPE_CHECKING:
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
     from planner.report.money import Till
+    from planner.report.money_comparison import Comparison, Year
 
 MOST_BARS: Final = 10
 _PER_M: Final = "per million output tokens"
 
 
 def verdict(study: Study) -> Verdict:
-    """Which scenario costs least, by how much it beats the next and the API, and what is asked of the reader."""
-    recommendation = study.recommendation
-    if recommendation.best is None:
+    """Which scenario costs least, by how much it beats the next and the API, and what is asked of the reader.
+
+    Where a year of its demand is compared with the API, headline and decision follow the year.
+    """
+    found = comparison(study)
+    if found is None:
         raise ValueError("costs decide only where there is a best")
-    best = study.case_of(recommendation.best)
-    result, till = best.result, money.till_of(study, best.result)
-    body = [_cost(best, till), _api(result, till), _next(study, best, till)]
-    body += [_demand(study, best, till), _others_beat_api(study, best), _speed(best)]
-    if recommendation.mixed:
+    best = found.best
+    body = [_cost(best, found.till), _api(found), _next(study, best, found.till), demand_words(found)]
+    body += [other_apis(study, found), _others_beat_api(study, best), _speed(best)]
+    if study.recommendation.mixed:
         body.append("Not like for like: models or request sizes differ, and a smaller model or request serves more.")
-    good = against_api(result) not in {AgainstApi.DEARER, AgainstApi.NEVER}
     return Verdict(
-        "good" if good else "bad",
+        "bad" if found.pays is False else "good",
         "Recommendation",
-        _title(study, best, till),
+        _title(study, found),
         tuple(text for text in body if text),
-        _caution(study, result),
-        _decision(study, best, till),
+        _caution(study, best.result),
+        decision(study, found),
     )
 
 
-def _title(study: Study, best: Case, till: Till) -> str:
-    result = best.result
-    own, api = till.price(result.cost_per_m_tokens), till.price(result.api_cost_per_m_output)
-    match against_api(result):
+def _title(study: Study, found: Comparison) -> str:
+    best, result = found.best, found.best.result
+    own = found.till.price(result.cost_per_m_tokens)
+    api = "" if found.offer is None else found.told.price(found.offer.per_m_output)
+    if found.turned and found.year is not None:
+        return _year_title(found, found.year)
+    match found.stands:
         case AgainstApi.NEVER:
-            return f"Use the API at {api} {_PER_M}: {best.label} costs {own} and never gets cheaper"
+            return f"Use {found.api} at {api} {_PER_M}: {best.label} costs {own} and never gets cheaper"
         case AgainstApi.DEARER:
-            return f"Use the API at {as_percent(result.busy_share or 0.0)} utilisation: {api} against {own} {_PER_M}"
-        case AgainstApi.CHEAPER:
-            less = till.price((result.api_cost_per_m_output or 0.0) - (result.cost_per_m_tokens or 0.0))
-            return f"{_least(study, best)} {own} {_PER_M}, {less} below the API"
+            return (
+                f"Use {found.api} at {as_percent(result.busy_share or 0.0)} utilisation: {api} against {own} {_PER_M}"
+            )
+        case AgainstApi.CHEAPER if found.offer is not None:
+            less = found.offer.per_m_output - (found.till.of(result.cost_per_m_tokens) or 0.0)
+            return f"{_least(study, best)} {own} {_PER_M}, {found.told.price(less)} below {found.api}"
     return f"{_least(study, best)} {own} {_PER_M}"
+
+
+def _year_title(found: Comparison, year: Year) -> str:
+    """The headline where a year of demand says otherwise than the cost of a token."""
+    till, label = found.told, found.best.label
+    cost, bill = till.short(year.cost + year.once), till.short(year.bill)
+    if found.pays:
+        return f"{label} saves {till.short(year.saved)} in twelve months of its demand: {cost} against {bill} by API"
+    return f"Use {found.api} for the demand of {label}: {bill} for twelve months against {cost}"
 
 
 def _least(study: Study, best: Case) -> str:
@@ -83,14 +100,14 @@ def _cost(best: Case, till: Till) -> str:
     )
 
 
-def _api(result: Result, till: Till) -> str:
+def _api(found: Comparison) -> str:
     """How the scenario stands against the API; nothing where that is not known."""
-    share, saving = result.break_even_share, result.saving_cost_month
-    if saving is None:
+    share, saving, till = found.share, found.saving, found.told
+    if saving is None or found.offer is None:
         return ""
-    name = f"the API ({cut(result.scenario.api, 32)})" if result.scenario.api else "the API"
-    bill = till.sum(result.api_cost_month)
-    said = f"For the same output with its prompts {name} charges {bill} a month: "
+    named_api = found.offer.case.result.scenario.api
+    name = f"{found.api} ({cut(named_api, 32)})" if named_api else found.api
+    said = f"For the same output with its prompts {name} charges {till.sum(found.bill)} a month: "
     less, at = till.sum(-saving), "" if share is None else money.percent(share)
     if share is None:
         return f"{said}{less} less, since it is free."
@@ -119,22 +136,6 @@ def _next(study: Study, best: Case, till: Till) -> str:
             more = f", {as_percent(other / own - 1)} more" if own else ""
             said = f"The next, {named(second)}, costs {in_purse.price(other)}{more}. {said}"
     return f"{said}; set aside: {listed(aside)}." if aside else f"{said}."
-
-
-def _demand(study: Study, best: Case, till: Till) -> str:
-    """What twelve months of its demand come to; nothing where none is named or no API is compared."""
-    plan = money.plan_of(study, best)
-    if plan is None or plan.total_cost is None or plan.total_api_cost is None:
-        return ""
-    own, bill = till.sum(plan.total_cost), till.sum(plan.total_api_cost)
-    once = best.result.scenario.one_off_cost
-    also = f" and {till.sum(once)} once" if once else ""
-    saved = plan.months[-1].saved_cost or 0.0
-    ends = "saves" if saved >= 0 else "costs more by"
-    return (
-        f"For its own demand of twelve months it costs {own}{also}, the API {bill}: "
-        f"running it {ends} {till.sum(abs(saved))}."
-    )
 
 
 def _others_beat_api(study: Study, best: Case) -> str:
@@ -168,37 +169,13 @@ def _caution(study: Study, best: Result) -> str:
     return "This cost rests on an upper bound of speed, so that a token really costs more."
 
 
-def _decision(study: Study, best: Case, till: Till) -> str:
-    """What is asked of the reader, in one sentence."""
-    result = best.result
-    monthly, busy = till.sum(result.monthly_cost), as_percent(result.busy_share or 0.0)
-    match against_api(result):
-        case AgainstApi.NEVER:
-            return f"Buy the output from the API; do not run {best.label}."
-        case AgainstApi.DEARER:
-            share = money.percent(result.break_even_share or 0.0)
-            return f"Buy the output from the API until {best.label} is busy {share} of its hours."
-    plan = money.plan_of(study, best)
-    if plan is not None and (plan.months[-1].saved_cost or 0.0) < 0:
-        return (
-            f"Choose between {best.label} at {monthly} a month, which pays at {busy} utilisation, and the API, "
-            "which is cheaper for the demand of the next twelve months."
-        )
-    orders = ""
-    if plan is not None and plan.orders:
-        first = plan.orders[0]
-        orders = f"; order {count(int(first.devices), 'further device')} by {date(first.order)}"
-    once = result.scenario.one_off_cost
-    also = f" and {till.sum(once)} once" if once else ""
-    return f"Approve {best.label} at {monthly} a month{also}{orders}."
-
-
 def tiles(study: Study) -> tuple[Tile, ...]:
     """Up to four figures of the scenario that costs least."""
-    result = study.recommendation.best
-    if result is None:
+    versus = comparison(study)
+    if versus is None:
         return ()
-    till, scenario = money.till_of(study, result), result.scenario
+    result, till = versus.best.result, versus.till
+    scenario = result.scenario
     busy = as_percent(result.busy_share or 0.0)
     used = till.price(result.used_cost_per_m_tokens)
     found = [
@@ -207,23 +184,11 @@ def tiles(study: Study) -> tuple[Tile, ...]:
             till.price(result.cost_per_m_tokens),
             "",
             f"{money.basis(result)}, allocated at {busy}; {used} at full load",
-        )
+        ),
+        _saving_tile(versus),
     ]
-    saving, share = result.saving_cost_month, result.break_even_share
-    bills = f"{till.short(result.monthly_cost)} against {till.short(result.api_cost_month)} by API"
-    if saving is None:
-        hours = plain(scenario.hours_per_month or 0.0)
-        found.append(Tile("Cost a month", till.short(result.monthly_cost), "", f"busy or not, {hours} h"))
-    elif saving >= 0:
-        found.append(Tile("Saving a month against the API", till.short(saving), "", bills))
-    else:
-        found.append(Tile("Dearer a month than the API", till.short(-saving), "", bills))
-    if share is None and against_api(result) is AgainstApi.NEVER:
-        found.append(Tile("Break-even utilisation", "never", "", "the API is free"))
-    elif share is not None:
-        at = money.percent(share)
-        never, plan = f"it would take {at} of the capacity", f"the plan assumes {busy}"
-        found.append(Tile("Break-even utilisation", "never" if share > 1 else at, "", never if share > 1 else plan))
+    if (even := _break_even_tile(versus)) is not None:
+        found.append(even)
     target = scenario.target_tokens_per_sec
     against = f"target {plain(target)}" if target else "reading pace is 10"
     kind = "estimate" if has_range(result) else "upper bound"
@@ -233,6 +198,36 @@ def tiles(study: Study) -> tuple[Tile, ...]:
     return tuple(found)
 
 
+def _saving_tile(found: Comparison) -> Tile:
+    """What is saved against the API: over the year of the demand, else in a month; or what a month costs."""
+    result, till, year, saving = found.best.result, found.told, found.year, found.saving
+    if year is not None and year.saved is not None:
+        bills = f"{till.short(year.cost + year.once)} against {till.short(year.bill)} by API"
+        if year.saved >= 0:
+            return Tile("Saving in twelve months", till.short(year.saved), "", bills)
+        return Tile("Dearer in twelve months", till.short(-year.saved), "", bills)
+    monthly = found.till.short(result.monthly_cost)
+    if saving is None:
+        return Tile("Cost a month", monthly, "", f"busy or not, {plain(result.scenario.hours_per_month or 0.0)} h")
+    bills = f"{monthly} against {till.short(found.bill)} by API"
+    if saving >= 0:
+        return Tile("Saving a month against the API", till.short(saving), "", bills)
+    return Tile("Dearer a month than the API", till.short(-saving), "", bills)
+
+
+def _break_even_tile(found: Comparison) -> Tile | None:
+    """The utilisation from which on the scenario costs less; None where no API is compared."""
+    share = found.share
+    if share is None:
+        free = found.stands is AgainstApi.NEVER
+        return Tile("Break-even utilisation", "never", "", "the API is free") if free else None
+    at = money.percent(share)
+    if share > 1:
+        return Tile("Break-even utilisation", "never", "", f"it would take {at} of the capacity")
+    busy = as_percent(found.best.result.busy_share or 0.0)
+    return Tile("Break-even utilisation", at, "", f"the plan assumes {busy}")
+
+
 def alerts(study: Study) -> list[Alert]:
     """What could change the answer in money: the utilisation, what moves the cost most, and what is not compared."""
     found = []
@@ -240,11 +235,11 @@ def alerts(study: Study) -> list[Alert]:
     if apart:
         said = f"{labels(apart)} in other currencies without a rate and its day."
         found.append(Alert("Not compared:", said, "cost"))
-    result = study.recommendation.best
-    if result is None or not study.recommendation.by_cost:
+    versus = comparison(study)
+    if versus is None or not study.recommendation.by_cost:
         return found
-    best, till = study.case_of(result), money.till_of(study, result)
-    share, busy = result.break_even_share, result.busy_share or 0.0
+    best, till, result = versus.best, versus.till, versus.best.result
+    share, busy = versus.share, result.busy_share or 0.0
     if busy > _POINTS:
         more = money.cost_at(result, busy - _POINTS) - (result.cost_per_m_tokens or 0.0)
         below = f"Below {money.percent(share)} the API is cheaper; ten" if share is not None and share <= 1 else "Ten"
@@ -253,7 +248,7 @@ def alerts(study: Study) -> list[Alert]:
     widest = next((swing for swing in money.swings(study, best) if swing.name != "Utilisation"), None)
     if widest is not None:
         ends = f"{till.price(widest.cheap_cost)} to {till.price(widest.dear_cost)}"
-        between = money.between(widest.cheap, widest.dear)
+        between = money.between(*money.ends(widest, money.own_till(study, result).code))
         found.append(Alert(f"{sentence(widest.name)}.", f"From {between} it costs {ends} {_PER_M}.", "sensitivity"))
     return found
 
@@ -296,13 +291,15 @@ def bars(study: Study) -> tuple[Bar, ...]:
     common = one_api(study, cases)
     decimals = till.decimals(*(_amount(study, case) for case in cases))
     mixed = any(has_estimate(case.result) for case in cases)
+    versus = comparison(study)
+    pays = versus is None or versus.pays is not False
     found = []
     for case in cases:
         result = case.result
         standing = study.recommendation.standings[case.number - 1]
         remarks = []
         if result is study.recommendation.best and len(study.cases) > 1:
-            remarks.append("recommended" if not _beaten(result) else "cheapest")
+            remarks.append("recommended" if pays else "cheapest")
         elif standing in _WHY_NOT:
             remarks.append(_WHY_NOT[standing])
         if mixed and not has_estimate(result):
@@ -349,7 +346,11 @@ _TWO: Final = 2
 def bars_figure(study: Study) -> Figure:
     """How many scenarios beat the API, and what the bars mean."""
     every, cases = money.compared(study), shown(study)
-    held = [case for case in every if _api_amount(study, case) is not None and fits(case.result) is not False]
+    compared = [case for case in every if _api_amount(study, case) is not None]
+    # What is not known to fit counts only where nothing is known to, and is not said to fit then.
+    sure = [case for case in compared if fits(case.result)]
+    held = sure or [case for case in compared if fits(case.result) is None]
+    many = "scenarios that fit" if sure else "scenarios"
     beat = sum(not _beaten(case.result) for case in held)
     if all(fits(case.result) is False for case in every):
         title = "No scenario that has a cost fits its hardware"
@@ -363,12 +364,12 @@ def bars_figure(study: Study) -> Figure:
     elif len(held) == 1:
         title = f"{held[0].label} {'costs less' if beat else 'costs more'} than the API"
     elif beat == len(held):
-        title = f"{'Both' if beat == _TWO else f'All {in_words(beat)}'} scenarios that fit cost less than the API"
+        title = f"{'Both' if beat == _TWO else f'All {in_words(beat)}'} {many} cost less than the API"
     elif not beat:
-        title = f"No scenario of {in_words(len(held))} that fit costs less than the API"
+        title = f"No scenario of {in_words(len(held))}{' that fit' if sure else ''} costs less than the API"
     else:
         cost = "costs" if beat == 1 else "cost"
-        title = f"{sentence(in_words(beat))} of {in_words(len(held))} scenarios that fit {cost} less than the API"
+        title = f"{sentence(in_words(beat))} of {in_words(len(held))} {many} {cost} less than the API"
     shares = sorted({case.result.busy_share or 0.0 for case in cases})
     at = (
         as_percent(shares[0])

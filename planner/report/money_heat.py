@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.plan.basis import fits, has_estimate
+from planner.plan.basis import fits, has_estimate, planning_rate
+from planner.plan.cost_checks import missed_targets
+from planner.plan.limits import READING_PACE_TOKENS_PER_SEC
 from planner.report import money
 from planner.report.numbers import as_percent, plain
 from planner.report.numbers import money as amount
@@ -41,7 +43,7 @@ AGAINST_LEAST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CostCell:
-    """A cost, and the class that colours it; no cost where the row does not fit."""
+    """A cost, and the class that colours it; no cost where the row is no offer."""
 
     value: str
     band: str
@@ -73,6 +75,7 @@ class _Line:
     more: str
     result: Result
     api: float | None
+    offered: bool
 
 
 def by_scenario(study: Study) -> CostMap | None:
@@ -85,7 +88,16 @@ def by_scenario(study: Study) -> CostMap | None:
         able = {case.number for case in cases}
         which = f"; the {MOST_ROWS} best of {plain(len(cases))}"
         cases = [case for case in ranked(study) if case.number in able][:MOST_ROWS]
-    lines = [_Line(case.label, cut(case.name, 26), case.result, case.result.api_cost_per_m_output) for case in cases]
+    lines = [
+        _Line(
+            case.label,
+            cut(case.name, 26),
+            case.result,
+            case.result.api_cost_per_m_output,
+            fits(case.result) is not False,
+        )
+        for case in cases
+    ]
     return _map(study, "Scenario", lines, "Cost by scenario and utilisation", which)
 
 
@@ -97,7 +109,13 @@ def by_batch(study: Study, case: Case) -> CostMap | None:
     results = study.by_batch[case.number - 1]
     own = case.result
     lines = [
-        _Line(f"{plain(result.scenario.batch or 1)}", _fit_words(result), result, own.api_cost_per_m_output)
+        _Line(
+            f"{plain(result.scenario.batch or 1)}",
+            _why_not(result),
+            result,
+            own.api_cost_per_m_output,
+            not _why_not(result),
+        )
         for result in results
         if result.hourly_cost_h is not None and result.fleet_tokens_per_sec
     ]
@@ -106,8 +124,15 @@ def by_batch(study: Study, case: Case) -> CostMap | None:
     return _map(study, "Batch", lines, f"{case.label} by batch and utilisation", "")
 
 
-def _fit_words(result: Result) -> str:
-    return "does not fit" if fits(result) is False else ""
+def _why_not(result: Result) -> str:
+    """What keeps a batch from being an offer: memory, its target, or the pace of a reader."""
+    if fits(result) is False:
+        return "does not fit"
+    if missed_targets(result):
+        return "misses its target"
+    asked = result.scenario.target_tokens_per_sec is not None
+    slow = not asked and planning_rate(result) < READING_PACE_TOKENS_PER_SEC
+    return "slower than reading" if slow else ""
 
 
 def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str) -> CostMap | None:
@@ -116,7 +141,7 @@ def _map(study: Study, what: str, lines: Sequence[_Line], head: str, which: str)
         [money.till_of(study, line.result).of(money.cost_at(line.result, share)) or 0.0 for share in SHARES]
         for line in lines
     ]
-    fitting = [n for n, line in enumerate(lines) if fits(line.result) is not False]
+    fitting = [n for n, line in enumerate(lines) if line.offered]
     if not fitting:
         return None
     least = min(min(costs[n]) for n in fitting)

@@ -105,10 +105,10 @@ def money_pages(study: Study, today: dt.date) -> Money | None:
     lines, lede = _worked(study)
     return Money(
         bars=cost_bars(study),
-        cost=_cost(study),
+        cost=_cost(study, today),
         demand=_demand(study, today),
         sensitivity=_sensitivity(study),
-        prices=money_register.register(study),
+        prices=money_register.register(study, today),
         worked=lines,
         worked_lede=lede,
     )
@@ -129,7 +129,7 @@ def _worked(study: Study) -> tuple[tuple[Worked, ...], str]:
     return worked_money(case, own.code) + worked_plan(case), lede
 
 
-def _cost(study: Study) -> Cost:
+def _cost(study: Study, today: dt.date) -> Cost:
     first = money_figures.focus(study)
     maps = [money_heat.by_scenario(study)]
     if first is not None:
@@ -147,7 +147,7 @@ def _cost(study: Study) -> Cost:
         owned=money_tables.owned(study),
         api_prices=money_tables.api_prices(study),
         api_costs=money_tables.api_costs(study),
-        rates=money_tables.rates(study),
+        rates=money_tables.rates(study, today),
         summary=money_tables.summary(study),
     )
 
@@ -189,7 +189,7 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
         plans.append(
             Plan(
                 money_plans.months(case, plan, till),
-                money_plans.unit_of_months(plan, till),
+                money_plans.unit_of_months(case, plan, till),
                 money_figures.devices_by_month(case, plan),
                 money_figures.cost_by_month(case, plan, till),
             )
@@ -204,6 +204,8 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
         f"{case.label} is asked {plain(round(plan.months[0].requests_month))} requests in its first month, and {more} "
         f"each month. Devices are bought in whole deployments for {hour}{room}, whatever the scenario itself has."
     )
+    if full := money_plans.crowded(case.result, plan):
+        lede += f" {full}"
     if len(found) > MOST_PLANS:
         lede += f" The months of {in_words(MOST_PLANS)} of {count(len(found), 'plan')} are printed."
     every = money_plans.plans(study, found[:MOST_ROWS]) if len(found) > 1 else Table((), ())

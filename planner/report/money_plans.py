@@ -36,12 +36,13 @@ def _in_thousands(plan: DemandPlan, till: Till) -> bool:
     return max((abs(till.of(value) or 0.0) for value in amounts), default=0.0) >= _THOUSANDS_FROM
 
 
-def unit_of_months(plan: DemandPlan, till: Till) -> str:
-    """In what the months' amounts and requests are told."""
+def unit_of_months(case: Case, plan: DemandPlan, till: Till) -> str:
+    """In what the months' amounts and requests are told, and how long a month is."""
     unit = f"{'Thousand ' if _in_thousands(plan, till) else ''}{till.code or 'money'}"
     word = _requests_scale(plan)[1]
+    hours = plain(case.result.scenario.hours_per_month or 0.0)
     many = f"; requests in {word}" if word else ""
-    return f"{sentence(unit)}{many}; devices in whole deployments"
+    return f"{sentence(unit)}{many}; devices in whole deployments; months of {hours} h"
 
 
 def _requests_scale(plan: DemandPlan) -> tuple[float, str]:
@@ -59,7 +60,7 @@ def months(case: Case, plan: DemandPlan, till: Till) -> Table:
     savings = [till.of(month.saving_cost_month) for month in plan.months]
     saved = [till.of(month.saved_cost) for month in plan.months]
     once = till.of(case.result.scenario.one_off_cost) or 0.0
-    use = [_use(case.result, month.requests_month, month.deployments) for month in plan.months]
+    use = use_of(case.result, plan)
     thousand = 1000.0 if _in_thousands(plan, till) else 1.0
     known = [abs(value) / thousand for value in (*own, *bills, *savings) if value]
     decimals = 1 if thousand > 1 else 0 if max(known, default=0.0) >= SMALL else money.decimals_of([*known], "")
@@ -81,11 +82,11 @@ def months(case: Case, plan: DemandPlan, till: Till) -> Table:
         Row((Cell("Requests"), *(Cell(rounded(m.requests_month / many, places)) for m in plan.months), Cell(""))),
         Row((Cell("Peak an hour"), *(Cell(rounded(m.peak_requests_per_hour, 0)) for m in plan.months), Cell(""))),
         Row((Cell("Devices"), *(Cell(plain(m.devices)) for m in plan.months), Cell(""))),
-        Row((Cell("Use of them"), *(Cell(as_percent(share)) for share in use), Cell(""))),
+        Row((Cell("Use at the peak"), *(Cell(as_percent(share)) for share in use), Cell(""))),
         line("API bill", bills, _total(bills)),
         line("Self-hosted", own, _total(own)),
+        line("Saving", savings, _total(savings)),
         line("One-off", [-once, *[0.0] * (len(plan.months) - 1)], -once) if once else None,
-        line("Saving", savings, _less(_total(savings), once)),
         line("Saved so far", saved, None, "total"),
     ]
     heads = (Head("Line", text=3), *(Head(month_name(m.first)) for m in plan.months), Head("Sum"))
@@ -100,15 +101,27 @@ def _total(values: Sequence[float | None]) -> float | None:
     return None if None in values else sum(value for value in values if value is not None)
 
 
-def _less(value: float | None, once: float) -> float | None:
-    return None if value is None else value - once
+def use_of(result: Result, plan: DemandPlan) -> list[float]:
+    """The share of what each month's devices serve that its busiest hour asks of them."""
+    each = (result.fleet_requests_per_hour or 1.0) / (result.scenario.replicas or 1.0)
+    return [
+        month.peak_requests_per_hour / (month.deployments * each) if month.deployments else 0.0 for month in plan.months
+    ]
 
 
-def _use(result: Result, requests: float, deployments: float) -> float:
-    """The share of what the devices of a month serve that is asked of them."""
-    scenario = result.scenario
-    each = (result.fleet_requests_per_hour or 1.0) / (scenario.replicas or 1.0)
-    return requests / (scenario.hours_per_month or 1.0) / (deployments * each)
+def crowded(result: Result, plan: DemandPlan) -> str:
+    """That devices are planned too full for want of a peak and of headroom; nothing where they are not."""
+    scenario, most = result.scenario, max(use_of(result, plan))
+    if scenario.peak_to_average not in {None, 1.0} or scenario.headroom or most <= _CROWDED_ABOVE:
+        return ""
+    return (
+        f"Its devices are then up to {as_percent(most)} in use on average: neither a peak nor headroom is planned for, "
+        f"and above {as_percent(_CROWDED_ABOVE)} no wait in a queue can be promised."
+    )
+
+
+# Waits grow beyond any bound as use nears all of the capacity.
+_CROWDED_ABOVE: Final = 0.8
 
 
 def month_name(first: dt.date) -> str:
@@ -192,15 +205,17 @@ def swings(study: Study, case: Case) -> Table:
     till = money.till_of(study, case.result)
     found = money.swings(study, case)
     per_m = f"{till.code or 'money'}/M tokens"
+    # Prices are told in the currency in which they are typed.
+    ends = [money.ends(swing, money.own_till(study, case.result).code) for swing in found]
     cheap = cells_of([till.of(swing.cheap_cost) for swing in found])
     dear = cells_of([till.of(swing.dear_cost) for swing in found])
     rows = tuple(
         Row(
             (
                 Cell(sentence(swing.name)),
-                Cell(money.say_ends(swing.cheap), marks="end"),
+                Cell(money.say_ends(ends[n][0]), marks="end"),
                 cheap[n],
-                Cell(money.say_ends(swing.dear), marks="end"),
+                Cell(money.say_ends(ends[n][1]), marks="end"),
                 dear[n],
             )
         )

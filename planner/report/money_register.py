@@ -13,6 +13,8 @@ from planner.report.parts import Cell, Head, Row, Table, cells_of, cut, labels, 
 from planner.report.tables import MOST_ROWS
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from planner.plan.study import Case, Study
 
 # Several scenarios with as many prices each: beyond this the workbook has them.
@@ -23,8 +25,8 @@ _ASIDE: Final = frozenset({"currency", "exchange_rate", "exchange_day", "price_s
 # What is paid or charged; the others say how much is used, asked for and required.
 _PRICES: Final = frozenset(name for name in MONEY_COLUMNS if "cost" in name)
 _TRUST: Final = (
-    "High: typed with its source and day. Medium: typed with one of the two, or filled in from the catalogue. "
-    "Low: typed with neither, or planner's own default."
+    "High: typed with its source, and less than 3 months old. Medium: typed and less than 12 months old, or filled in "
+    "from the catalogue. Low: older, without a day or of a day after the report's, or planner's own default."
 )
 _HEADS: Final = (
     Head("No."),
@@ -39,7 +41,7 @@ _HEADS: Final = (
 )
 
 
-def register(study: Study) -> Table:
+def register(study: Study, today: dt.date) -> Table:
     """Every price and assumption of money that figures rest on."""
     found: dict[tuple[Any, ...], list[Case]] = {}
     priced = [case for case in study.cases if is_priced(case.result.scenario)]
@@ -57,7 +59,7 @@ def register(study: Study) -> Table:
             )
             found.setdefault((name, value, source, code, *quoted), []).append(case)
     kinds = list(found)[: MOST_LINES if len(study.cases) <= MOST_ROWS else _LINES_OF_MANY]
-    rows = tuple(_row(number, kind, found[kind]) for number, kind in enumerate(kinds, 1))
+    rows = tuple(_row(number, kind, found[kind], today) for number, kind in enumerate(kinds, 1))
     more = len(found) - len(kinds)
     note = f"{_TRUST}{f' {plain(more)} more stand in the input workbook.' if more else ''}"
     return without_empty(Table(_HEADS, rows, note=note))
@@ -75,9 +77,9 @@ def _counts(case: Case, name: str, value: Any, source: str) -> bool:
     return bool(value) and name != "peak_to_average"
 
 
-def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
+def _row(number: int, kind: tuple[Any, ...], cases: list[Case], today: dt.date) -> Row:
     name, value, source, code, quoted, day = kind
-    where, confidence = _trust(name, source, quoted, day)
+    where, confidence = _trust(name, source, quoted, day, today)
     return Row(
         (
             Cell(f"M{number:02d}", marks="tag"),
@@ -93,7 +95,7 @@ def _row(number: int, kind: tuple[Any, ...], cases: list[Case]) -> Row:
     )
 
 
-def _trust(name: str, source: str, quoted: str, day: str) -> tuple[str, str]:
+def _trust(name: str, source: str, quoted: str, day: str, today: dt.date) -> tuple[str, str]:
     """Where a value is from, and how far it can be trusted."""
     if source == DEFAULT:
         return "planner", "low, default"
@@ -101,8 +103,28 @@ def _trust(name: str, source: str, quoted: str, day: str) -> tuple[str, str]:
         return sentence(source), "medium, filled in"
     if name not in _PRICES:
         return "typed", "typed"
-    if quoted and day:
-        return quoted, "high, typed"
-    if quoted or day:
-        return quoted or "typed", "medium, typed"
-    return "typed", "low, typed"
+    return quoted or "typed", _by_age(quoted, day, today)
+
+
+def _by_age(quoted: str, day: str, today: dt.date) -> str:
+    """How far a typed price can be trusted: less, the older it is."""
+    if not day:
+        return "low, no day"
+    of = money.day_of(day)
+    if of > today:
+        return "low, day after the report"
+    months = _whole_months(of, today)
+    if months < _FRESH:
+        return "high, typed" if quoted else "medium, no source"
+    said = f"{months} months old" if months < _MONTHS_OF_TWO_YEARS else f"{months // 12} years old"
+    return f"{'medium' if months < _USABLE else 'low'}, {said}"
+
+
+_FRESH: Final = 3
+_USABLE: Final = 12
+_MONTHS_OF_TWO_YEARS: Final = 24
+
+
+def _whole_months(first: dt.date, last: dt.date) -> int:
+    """The months that are over between two days."""
+    return (last.year - first.year) * 12 + last.month - first.month - (last.day < first.day)

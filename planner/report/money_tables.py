@@ -17,6 +17,7 @@ from planner.report.parts import Cell, Group, Head, Row, Table, cut, labels, say
 from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, left_out, name_cell, printed
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterable, Sequence
 
     from planner.plan.scenario import Result
@@ -97,6 +98,25 @@ def code_of(study: Study, cases: Sequence[Case]) -> str:
     return OWN if till is None else till.code or "money"
 
 
+def _hours(cases: Sequence[Case]) -> float | None:
+    """The hours of a month where all of these count the same."""
+    found = {case.result.scenario.hours_per_month for case in cases}
+    return found.pop() if len(found) == 1 else None
+
+
+def month_of(code: str, cases: Sequence[Case]) -> str:
+    """The head of a month's amounts: the length of the month too, where all of these share it."""
+    hours = _hours(cases)
+    return f"{code} per month" if hours is None else f"{code} per month of {plain(hours)} h"
+
+
+def hours_column(cases: Sequence[Case]) -> tuple[str, Head, list[Cell]]:
+    """The hours of each one's month; blank where the head says them."""
+    shared = _hours(cases) is not None
+    hours = [case.result.scenario.hours_per_month for case in cases]
+    return ("", Head("Month", "h"), [Cell("" if shared or each is None else plain(each)) for each in hours])
+
+
 def most_rows(study: Study) -> int:
     """The rows of the tables that say more than the first: few, where there are very many scenarios."""
     return MOST_VARIANT_ROWS if len(study.cases) <= MOST_ROWS else _MOST_OF_MANY
@@ -116,9 +136,10 @@ def glance(study: Study) -> Table:
     most = MOST_ROWS if len(study.cases) <= MOST_ROWS else MOST_VARIANT_ROWS
     cases = _priced(study, most)
     code = code_of(study, cases)
-    per_m, month = f"{code} per M output tokens", f"{code} per month"
+    per_m, month = f"{code} per M output tokens", month_of(code, cases)
     columns = (
         ("", Head("Devices"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
+        hours_column(cases),
         ("", Head("Utilisation"), [_share(case.result.busy_share) for case in cases]),
         (per_m, Head("Cost"), _column(study, cases, _figure("cost_per_m_tokens"))),
         (per_m, Head("API"), _column(study, cases, _figure("api_cost_per_m_output"))),
@@ -158,9 +179,10 @@ LINES: Final = (
 def lines(study: Study) -> Table:
     """What a month costs by line, and how much of it is used and idle."""
     cases = [case for case in _priced(study) if case.result.hourly_cost_h is not None]
-    month = f"{code_of(study, cases)} per month"
+    month = month_of(code_of(study, cases), cases)
     used = [(name, label) for name, label in LINES if any(getattr(case.result, name) for case in cases)]
-    columns = [(month, Head(label), _column(study, cases, _monthly(name), sums=True)) for name, label in used]
+    columns = [hours_column(cases)]
+    columns += [(month, Head(label), _column(study, cases, _monthly(name), sums=True)) for name, label in used]
     columns += [
         (month, Head("Allocated"), _column(study, cases, _figure("monthly_cost"), sums=True)),
         (month, Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
@@ -173,8 +195,9 @@ def per_unit(study: Study) -> Table:
     """What a token and a request cost: allocated, used and idle, input and output apart, and what a month yields."""
     cases = [case for case in _priced(study) if case.result.cost_per_m_tokens is not None]
     code = code_of(study, cases)
-    per_m = f"{code} per M tokens"
+    per_m, hours = f"{code} per M tokens", _hours(cases)
     columns = (
+        hours_column(cases),
         (per_m, Head("Allocated"), _column(study, cases, _figure("cost_per_m_tokens"))),
         (per_m, Head("Used"), _column(study, cases, _figure("used_cost_per_m_tokens"))),
         (per_m, Head("Idle"), _column(study, cases, _idle_per_m)),
@@ -183,7 +206,7 @@ def per_unit(study: Study) -> Table:
         ("", Head("Request", code), _column(study, cases, _figure("cost_per_request"))),
         (
             "",
-            Head("Output a month", "M tokens"),
+            Head("Output a month", "M tokens" if hours is None else f"M tokens in {plain(hours)} h"),
             [Cell(say("monthly_capacity_m_tokens", case.result.monthly_capacity_m_tokens)) for case in cases],
         ),
         ("", Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
@@ -202,7 +225,7 @@ def owned(study: Study) -> Table:
     code = code_of(study, cases)
     columns = (
         ("", Head("Devices bought"), [Cell(say("fleet_devices", case.result.fleet_devices)) for case in cases]),
-        ("", Head("Use of them"), [_share(case.result.busy_share) for case in cases]),
+        ("", Head("Utilisation"), [_share(case.result.busy_share) for case in cases]),
         ("", Head("Purchase", code), _column(study, cases, _figure("capex_cost"), sums=True)),
         ("", Head("Residual value", code), _column(study, cases, _figure("residual_cost"), sums=True)),
         (
@@ -263,7 +286,7 @@ def api_costs(study: Study) -> Table:
     return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
 
 
-def rates(study: Study) -> Table:
+def rates(study: Study, today: dt.date) -> Table:
     """The rates by which amounts were converted, each with its day, and what could not be converted."""
     purse = study.purse
     found: dict[tuple[str, str, str], list[int]] = {}
@@ -276,12 +299,18 @@ def rates(study: Study) -> Table:
             found.setdefault((own or "not named", "none, so not compared", ""), []).append(case.number)
         else:
             said = f"1 {rate.own} = {plain(rate.rate)} {rate.to}"
-            found.setdefault((own, said, date(money.day_of(rate.day))), []).append(case.number)
+            found.setdefault((own, said, told_day(rate.day, today)), []).append(case.number)
     heads = (Head("Prices in", text=2), Head("Rate", text=4), Head("Rate of", text=2), Head("Scenarios", text=3))
     rows = tuple(
         Row((Cell(own), Cell(said), Cell(day), Cell(labels(numbers)))) for (own, said, day), numbers in found.items()
     )
     return Table(heads, rows)
+
+
+def told_day(text: str, today: dt.date) -> str:
+    """A day of an input; one after the report's is said to be."""
+    day = money.day_of(text)
+    return date(day) if day <= today else f"{date(day)}, after the report"
 
 
 def summary(study: Study) -> Table:

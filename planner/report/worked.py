@@ -18,6 +18,7 @@ from planner.plan.recipes import RECIPES, arguments_of, way_of
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.plan.ways import Way, parameters_of
+from planner.report import money
 from planner.report.numbers import in_text
 from planner.report.parts import digits, say, says_all
 from planner.units import unit_of
@@ -149,7 +150,11 @@ def _line(name: str, formula: Callable[..., float], case: Case) -> str:
 def _said(text: str, name: str, value: float) -> str:
     """A worked line: the expression, its value, and how the value is shown elsewhere where that differs."""
     exact = f"{text} = {digits(value)} {unit_of(name).symbol}".rstrip()
-    return exact if says_all(name, value) else f"{exact}, shown as {say(name, value)}"
+    return exact if says_all(name, value) else f"{exact}, shown as {_shown(name, value)}"
+
+
+def _shown(name: str, value: float) -> str:
+    return money.percent(value) if name == "break_even_share" else say(name, value)
 
 
 def _inputs(case: Case) -> dict[str, Any]:
