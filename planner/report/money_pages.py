@@ -11,7 +11,7 @@ from planner.report import money, money_figures, money_heat, money_plans, money_
 from planner.report.answer import cost_bars
 from planner.report.numbers import as_percent, plain
 from planner.report.parts import Table, count, cut, in_words
-from planner.report.tables import MOST_ROWS, printed
+from planner.report.tables import MOST_OF_MANY, MOST_ROWS, most_variant_rows, printed
 from planner.report.worked import Worked, worked_money, worked_plan
 
 if TYPE_CHECKING:
@@ -208,8 +208,13 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
         lede += f" {full}"
     if len(found) > MOST_PLANS:
         lede += f" The months of {in_words(MOST_PLANS)} of {count(len(found), 'plan')} are printed."
-    every = money_plans.plans(study, found[:MOST_ROWS]) if len(found) > 1 else Table((), ())
+    every = money_plans.plans(study, found[: most_plans(study)]) if len(found) > 1 else Table((), ())
     return Demand(lede, tuple(plans), every, money_plans.orders(found[:MOST_PLANS], today))
+
+
+def most_plans(study: Study) -> int:
+    """How many plans are printed as a line each."""
+    return MOST_ROWS if len(study.cases) <= MOST_ROWS else MOST_OF_MANY
 
 
 def _sensitivity(study: Study) -> Sensitivity | None:
@@ -222,5 +227,5 @@ def _sensitivity(study: Study) -> Sensitivity | None:
         "are planner's own. Best and worst case move all of them but what is chosen: batch, prompt and output."
     )
     able = {each.number for each in money.costed(study)}
-    first = [each for each in printed(study, money_tables.most_rows(study)) if each.number in able]
+    first = [each for each in printed(study, most_variant_rows(study)) if each.number in able]
     return Sensitivity(lede, chart, money_plans.swings(study, case), money_plans.outlooks(study, first))

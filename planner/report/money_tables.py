@@ -14,7 +14,7 @@ from planner.report import money
 from planner.report.numbers import as_percent, date, plain
 from planner.report.numbers import money as amount
 from planner.report.parts import Cell, Group, Head, Row, Table, cut, labels, say
-from planner.report.tables import MOST_ROWS, MOST_VARIANT_ROWS, left_out, name_cell, printed
+from planner.report.tables import MOST_OF_MANY, MOST_ROWS, left_out, most_variant_rows, name_cell, printed
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 OWN: Final = "own currency"
 SMALL: Final = 100.0
 _SHEET: Final = "Cost"
-_MOST_OF_MANY: Final = 12
 
 
 def cells_of(values: Sequence[float | None], *, sums: bool = False) -> list[Cell]:
@@ -117,23 +116,18 @@ def hours_column(cases: Sequence[Case]) -> tuple[str, Head, list[Cell]]:
     return ("", Head("Month", "h"), [Cell("" if shared or each is None else plain(each)) for each in hours])
 
 
-def most_rows(study: Study) -> int:
-    """The rows of the tables that say more than the first: few, where there are very many scenarios."""
-    return MOST_VARIANT_ROWS if len(study.cases) <= MOST_ROWS else _MOST_OF_MANY
-
-
 def _priced(study: Study, most: int = 0) -> list[Case]:
     """The cases that a table prints and that have a cost or an API's charge."""
     return [
         case
-        for case in printed(study, most or most_rows(study))
+        for case in printed(study, most or most_variant_rows(study))
         if case.result.hourly_cost_h is not None or case.result.api_request_cost is not None
     ]
 
 
 def glance(study: Study) -> Table:
     """Every scenario's cost, the API's charge, what is saved, and where both are the same."""
-    most = MOST_ROWS if len(study.cases) <= MOST_ROWS else MOST_VARIANT_ROWS
+    most = MOST_ROWS if len(study.cases) <= MOST_ROWS else MOST_OF_MANY
     cases = _priced(study, most)
     code = code_of(study, cases)
     per_m, month = f"{code} per M output tokens", month_of(code, cases)
@@ -188,7 +182,7 @@ def lines(study: Study) -> Table:
         (month, Head("Used"), _column(study, cases, _monthly("used_cost_h"), sums=True)),
         (month, Head("Idle"), _column(study, cases, _monthly("idle_cost_h"), sums=True)),
     ]
-    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_variant_rows(study), sheet=_SHEET))
 
 
 def per_unit(study: Study) -> Table:
@@ -211,7 +205,7 @@ def per_unit(study: Study) -> Table:
         ),
         ("", Head("Basis", text=2), [Cell(money.basis(case.result)) for case in cases]),
     )
-    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_variant_rows(study), sheet=_SHEET))
 
 
 def _idle_per_m(result: Result) -> float | None:
@@ -234,7 +228,7 @@ def owned(study: Study) -> Table:
             [Cell(plain(case.result.scenario.useful_life_years or 0.0)) for case in cases],
         ),
     )
-    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_variant_rows(study), sheet=_SHEET))
 
 
 def _with_api(study: Study) -> list[Case]:
@@ -264,7 +258,7 @@ def api_prices(study: Study) -> Table:
         (per_m, Head("Write"), price("cache_write_cost_m")),
         (per_m, Head("Output"), price("output_cost_m")),
     )
-    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_variant_rows(study), sheet=_SHEET))
 
 
 def api_costs(study: Study) -> Table:
@@ -283,7 +277,7 @@ def api_costs(study: Study) -> Table:
             [Cell(say("cache_saved_s", v) if (v := case.result.cache_saved_s) is not None else "") for case in cases],
         ),
     )
-    return case_table(study, cases, columns, note=left_out(study, most_rows(study), sheet=_SHEET))
+    return case_table(study, cases, columns, note=left_out(study, most_variant_rows(study), sheet=_SHEET))
 
 
 def rates(study: Study, today: dt.date) -> Table:

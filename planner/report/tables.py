@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 # A page holds about 30 rows and a row costs 8 ms, so what is longer than this stays in the workbook.
 MOST_ROWS: Final = 300
 # What is printed of more than that: nobody reads on, and each row takes its time to lay out.
-MOST_OF_MANY: Final = 100
+MOST_OF_MANY: Final = 50
 MOST_VARIANT_ROWS: Final = 40
+_VARIANT_ROWS_OF_MANY: Final = 12
 MOST_VALUES: Final = 12
 VARIANTS_ACROSS: Final = 4
 BATCHES_ACROSS: Final = 8
@@ -132,9 +133,14 @@ def name_cell(case: Case, most: int = LONGEST_IN_TABLE) -> Cell:
     return Cell(cut(case.name, most), case.label)
 
 
+def most_variant_rows(study: Study) -> int:
+    """How many scenarios a table of variants prints: fewer of very many, where nobody reads on."""
+    return MOST_VARIANT_ROWS if len(study.cases) <= MOST_ROWS else _VARIANT_ROWS_OF_MANY
+
+
 def precision_tables(study: Study) -> tuple[Table, ...]:
     """Weights, per-stream rate and response time at each asked precision and at the scenario's own."""
-    cases = printed(study, MOST_VARIANT_ROWS)
+    cases = printed(study, most_variant_rows(study))
     variants = {case.number: (*study.by_precision[case.number - 1], case.result) for case in cases}
     names = (*study.options.precisions, "own")
     wanted = [
@@ -147,7 +153,7 @@ def precision_tables(study: Study) -> tuple[Table, ...]:
 
 def batch_tables(study: Study) -> tuple[Table, ...]:
     """Aggregate rate and requests per hour at each asked batch; the core's others are the same at every batch."""
-    cases = printed(study, MOST_VARIANT_ROWS)
+    cases = printed(study, most_variant_rows(study))
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
     names = tuple(plain(size) for size in study.options.batches)
     return tuple(
@@ -160,7 +166,7 @@ def batch_tables(study: Study) -> tuple[Table, ...]:
 
 def estimate_batch_tables(study: Study) -> tuple[Table, ...]:
     """The estimate per stream and in all at each asked batch, of the scenarios that have one."""
-    cases = [case for case in printed(study, MOST_VARIANT_ROWS) if has_estimate(case.result)]
+    cases = [case for case in printed(study, most_variant_rows(study)) if has_estimate(case.result)]
     if not cases:
         return ()
     variants = {case.number: study.by_batch[case.number - 1] for case in cases}
