@@ -150,7 +150,8 @@ def print_end(outcome: Outcome) -> None:
             click.echo(f"      Its batch is above 32, where the model overstates; best up to 32: {name}.")
     elif study.cases:
         targets = any(_has_target(case.result) for case in study.cases)
-        click.echo(f"Best: none of the scenarios fits and {'meets its targets' if targets else 'keeps reading pace'}.")
+        does = "meets its targets" if targets else "keeps reading pace"
+        click.echo(f"Best: none of the scenarios fits, serves its load and {does}.")
     skipped = f", {len(study.skipped)} skipped" if study.skipped else ""
     warned = counted(study.count(Severity.WARNING), "warning")
     sheet = f" from sheet {study.source.sheet}" if study.source.sheet else ""

@@ -217,6 +217,7 @@ def aside_words(study: Study) -> list[str]:
         for number, words in (
             (r.slow, slow),
             (r.not_fitting, f"that {'does' if r.not_fitting == 1 else 'do'} not fit"),
+            (r.counts[Standing.UNSTABLE], "unstable under the offered load"),
             (r.counts[Standing.LATE], "too late for their targets"),
             (r.counts[Standing.UNTIMED], "whose response time is not known"),
         )
@@ -261,9 +262,6 @@ _NOT_RANKED: Final = {
 
 def caution(study: Study, best: Result) -> str:
     """What an answer must be read with; nothing where there is no such."""
-    if flagged(best, "unstable"):
-        load = say_input("offered_requests_per_hour", best.scenario.offered_requests_per_hour)
-        return f"Its offered load of {load} requests an hour is more than it serves: unstable, the queue only grows."
     r = study.recommendation
     if r.by_estimate or not flagged(best, "batch-large"):
         return ""
@@ -293,7 +291,10 @@ def _no_best(study: Study) -> Verdict:
         return Verdict("bad", "No recommendation", title, (said,) if study.issues else ())
     fastest = max(study.cases, key=lambda case: r.rate(case.result))
     fitting = [case for case in study.cases if not flagged(case.result, "no-fit")]
-    if fitting:
+    if r.counts[Standing.UNSTABLE] and not r.slow:
+        fastest = max(fitting, key=lambda case: r.rate(case.result))
+        lever = "Use more replicas, or a faster deployment: the queue only grows."
+    elif fitting:
         fastest = max(fitting, key=lambda case: r.rate(case.result))
         lever = "Use a smaller model, a lower precision or more bandwidth."
     else:
@@ -306,6 +307,8 @@ def _no_best_title(study: Study, fitting: Sequence[Case]) -> str:
     many = len(study.cases) > 1
     if not fitting:
         return "No scenario fits its hardware" if many else "The scenario does not fit its hardware"
+    if study.recommendation.counts[Standing.UNSTABLE] == len(fitting):
+        return "No scenario serves its offered load" if many else "The scenario does not serve its offered load"
     meets = ("meets", "meet", "its targets") if has_targets(study) else ("keeps", "keep", "reading pace")
     if many:
         return f"No scenario both fits and {meets[0]} {meets[2]}"
