@@ -37,7 +37,7 @@ bench-batch: $(VENV)/.tested ## a folder of COUNT workbooks (200): 1 and 2 jobs,
 fuzz: $(VENV)/.tested ## break workbooks by the thousand: each must give results, issues or one refusal
 	$(BIN)/python tests/fuzz/fuzz.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)
 
-properties: $(VENV)/.tested ## every property on 3,000 examples, where `make test` takes 50
+properties: $(VENV)/.tested ## every property on 3,000 examples, where `make test` takes 30
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis --hypothesis-profile=many
 
 corpora: $(VENV)/.tested ## merge into every workbook of a folder (DIR=...), compare all parts

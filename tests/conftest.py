@@ -28,7 +28,7 @@ from planner.workbook.starter import SAMPLE, write_starter
 os.environ.pop("COLUMNS", None)
 
 # Examples of a property: few in each run of the tests, many under `make properties`. The times are those of a busy machine.
-settings.register_profile("few", max_examples=50, deadline=2000)
+settings.register_profile("few", max_examples=30, deadline=2000)
 settings.register_profile("many", max_examples=3000, deadline=2000)
 settings.load_profile("few")
 

@@ -25,7 +25,7 @@ BASE = Scenario(
 )
 
 
-MANY = 60
+MANY = 40
 RENTED = {"device_cost_h": 2.5, "busy_share": 0.6, "currency": "USD"}
 OWNED = {
     "device_capex_cost": 30_000.0,

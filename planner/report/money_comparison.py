@@ -11,6 +11,8 @@ from planner.report.numbers import as_percent, date, plain
 from planner.report.parts import count, cut
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.plan.demand_plan import DemandPlan
     from planner.plan.scenario import Result
     from planner.plan.study import Case, Study
@@ -119,7 +121,7 @@ def held_against(study: Study, best: Case) -> Offer | None:
 
     A case without an API of its own is held against the cheapest of the workbook for the same requests.
     """
-    found = [offer for offer in _offers(study) if _served(offer.case.result) == _served(best.result)]
+    found = _offers(study, lambda served: served == _served(best.result))
     least = min(found, key=lambda offer: offer.per_m_output, default=None)
     own = next((offer for offer in found if offer.case is best), None)
     if own is None or least is None:
@@ -128,9 +130,12 @@ def held_against(study: Study, best: Case) -> Offer | None:
     return least if least.per_m_output < min(cost, own.per_m_output * _NO_LESS) else own
 
 
-def _offers(study: Study) -> list[Offer]:
+def _offers(study: Study, alike: Callable[[tuple[object, ...]], bool]) -> list[Offer]:
+    """The APIs of the workbook that serve such requests."""
     found = []
     for case in study.cases:
+        if case.result.api_request_cost is None or not alike(_served(case.result)):
+            continue
         each, request = (
             study.purse.amount(case.result, name) for name in ("api_cost_per_m_output", "api_request_cost")
         )
@@ -234,7 +239,7 @@ def demand_words(found: Comparison) -> str:
 def other_apis(study: Study, found: Comparison) -> str:
     """The cheapest API of the workbook for the same tokens, where it is another row's than the one compared."""
     mix = _served(found.best.result)[1:]
-    same = [offer for offer in _offers(study) if _served(offer.case.result)[1:] == mix]
+    same = _offers(study, lambda served: served[1:] == mix)
     least = min(same, key=lambda offer: offer.per_m_output, default=None)
     compared = found.offer
     if least is not None and compared is not None and least.per_m_output >= compared.per_m_output * _NO_LESS:
