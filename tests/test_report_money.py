@@ -708,10 +708,10 @@ def test_forty_scenarios_keep_charts_short_and_tables_whole():
 def test_more_than_300_scenarios_are_summed_up():
     rows = [scenario(f"case {n}", device_cost_h=1 + n / 100) for n in range(320)]
     found = report(*rows)
-    assert len(found.money.cost.glance.rows) == 50
+    assert len(found.money.cost.glance.rows) == 30
     assert len(found.money.cost.lines.rows) == len(found.money.cost.per_unit.rows) == 12
     assert found.money.cost.glance.note == (
-        "The 50 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
+        "The 30 best of 320 scenarios, best first; all stand on the Cost sheet of the results workbook."
     )
     summary = {row[0]: row[1] for row in texts_of(found.money.cost.summary)}
     # From 1 to 4.19 a device-hour: 2 x 1e6 / (81.357143 x 16 x 3600 x 0.45) = 0.948446 each

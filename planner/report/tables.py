@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A page holds about 30 rows and a row costs 8 ms, so what is longer than this stays in the workbook.
 MOST_ROWS: Final = 300
 # What is printed of more than that: nobody reads on, and each row takes its time to lay out.
-MOST_OF_MANY: Final = 50
+MOST_OF_MANY: Final = 30
 MOST_VARIANT_ROWS: Final = 40
 _VARIANT_ROWS_OF_MANY: Final = 12
 MOST_VALUES: Final = 12
