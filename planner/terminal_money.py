@@ -28,6 +28,8 @@ _VERDICTS = {
     "cheaper": "own",
     "dearer": "API",
     "never": "API, always",
+    # What serves nothing is cheaper than nothing.
+    "no-fit": "",
 }
 
 

@@ -17,6 +17,7 @@ from planner.issues import PlannerError
 from planner.plan.basis import fits, has_range
 from planner.plan.bulk_columns import Words
 from planner.plan.fill import Library
+from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, FIGURES
 from planner.plan.sweep import sweep_of
 from planner.plan.sweep_columns import ALL_COLUMNS, REMARKS, sweep_header
@@ -433,3 +434,13 @@ def test_a_currency_that_is_none_or_two_is_refused(money, said):
     with pytest.raises(PlannerError) as refused:
         sweep_of(*SMALL, "1,2", utilisation=0.5, **money)
     assert str(refused.value).startswith(said)
+
+
+def test_scenarios_prices_are_not_relabelled():
+    base = [
+        resolve(Scenario(device="H100 SXM", model="Llama-3.1-8B", device_cost_h=2.5, busy_share=0.5, currency="USD"))
+    ]
+    with pytest.raises(PlannerError) as refused:
+        sweep_of(batches="1,2", precisions=(), base=base, currency="EUR")
+    assert str(refused.value) == "Scenarios are priced in USD, and EUR is asked for; a sweep converts nothing."
+    assert sweep_of(batches="1,2", precisions=(), base=base, currency="usd").currency == "USD"

@@ -8,9 +8,10 @@ import re
 import pytest
 
 from planner.columns import rounded
+from planner.plan.recommend import AgainstApi
 from planner.plan.scenario import Scenario
 from planner.plan.study import study_of
-from planner.terminal_money import print_money
+from planner.terminal_money import _VERDICTS, print_money
 
 USD = Scenario(
     name="8B at FP8 on one H100 SXM, which is leased",
@@ -121,3 +122,13 @@ def test_many_are_counted(capsys):
     lines = printed(capsys, study_of([dataclasses.replace(USD, name=str(number)) for number in range(23)]))
     assert lines[-2:] == ["... and 3 more priced scenarios in the results workbook.", ""]
     assert sum(line[:1].isdigit() for line in lines) == 20
+
+
+def test_what_does_not_fit_is_shown_without_a_verdict(capsys):
+    study = study_of([dataclasses.replace(USD, name="named", model="DeepSeek-V3")])
+    print_money(study)
+    out = capsys.readouterr().out
+    assert " own" not in out
+    assert "named" in out
+    # Every way to stand has its word.
+    assert set(_VERDICTS) == {stands.value for stands in AgainstApi}

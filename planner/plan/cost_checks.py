@@ -111,11 +111,12 @@ def _against_api(result: Result) -> Issue | None:
     own, api, busy = (
         getattr(result, name) or 0.0 for name in ("cost_per_m_tokens", "api_cost_per_m_output", "busy_share")
     )
+    code = f"{result.scenario.currency} " if result.scenario.currency else ""
     return _note(
         "api-cheaper",
         "busy_share",
-        f"At {as_percent(busy)} utilisation a million output tokens cost {rounded(own, 2)}, by the API "
-        f"{rounded(api, 2)}; from {near_whole(share or 0.0)} on it is the other way round",
+        f"At {as_percent(busy)} utilisation a million output tokens cost {code}{rounded(own, 2)}, by the API "
+        f"{code}{rounded(api, 2)}; from {near_whole(share or 0.0)} on it is the other way round",
         "Raise the utilisation, or use the API",
     )
 

@@ -91,7 +91,9 @@ def sweep_of(  # noqa: PLR0917
     if base:
         axes.insert(0, _base_axis(base, swept | set(same) | ({"device_cost_h"} if known else set())))
     there = {name: column for axis in axes for name, column in axis.fields.items()} | same
-    code = read(_currency, currency.strip(), shown) or read(_currency_of, there.get("currency")) or ""
+    given, theirs = read(_currency, currency.strip(), shown), read(_currency_of, there.get("currency"))
+    read(_refuse_another, given, theirs)
+    code = given or theirs or ""
     read(_refuse_half_a_price, prices or listed, bool(PRICES & there.keys()), utilisation is not None, code)
     if wrong:
         raise PlannerError(" ".join(wrong))
@@ -183,6 +185,12 @@ def _refuse_half_a_price(prices: Any, held: bool, used: bool, currency: str) -> 
         raise PlannerError("Prices are given without their currency; name it, such as USD.")
     if used and not prices and not held:
         raise PlannerError("Utilisation is given without a price; it says what share of a paid hour is busy.")
+
+
+def _refuse_another(given: str | None, theirs: str | None) -> None:
+    """Refuse a currency beside that of the scenarios' own prices: no amount is relabelled, and none converted here."""
+    if given and theirs and given != theirs:
+        raise PlannerError(f"Scenarios are priced in {theirs}, and {given} is asked for; a sweep converts nothing.")
 
 
 def _currency_of(column: Any) -> str:
