@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A row costs 8 ms and a reader's patience: what is longer than this stays in the workbook.
 MOST_CHECKS: Final = 100
+# Of very many scenarios nobody reads on, and each line takes its time to lay out.
+_CHECKS_OF_MANY, _MANY = 40, 300
 IN_WORKBOOK: Final = "the results workbook"
 
 _LONGEST_PROBLEM: Final = 300
@@ -87,7 +89,7 @@ def checks_table(study: Study) -> Table:
         found.setdefault((issue.severity, issue.problem, issue.remedy), []).append(issue)
     kinds = sorted(found, key=lambda kind: _ORDER.index(kind[0]))
     rows = []
-    for severity, problem, remedy in kinds[:MOST_CHECKS]:
+    for severity, problem, remedy in kinds[: MOST_CHECKS if len(study.cases) <= _MANY else _CHECKS_OF_MANY]:
         issues = found[severity, problem, remedy]
         own = [n for issue in issues if (n := owners.get(id(issue)) or numbers.get(issue.row or -1))]
         names = list(dict.fromkeys(cut(skipped[issue.row], 28) for issue in issues if issue.row in skipped))
