@@ -415,6 +415,21 @@ def as_percent(ratio: float, decimals: int = 0) -> str:
     return f"{rounded(float(Decimal(f'{ratio:.15g}') * 100), decimals)}%"
 
 
+def near_percent(ratio: float) -> int:
+    """The decimals at which a share as percent does not read as just the whole, where it is not.
+
+    >>> [as_percent(share, near_percent(share)) for share in (0.95, 1.0, 1.0027, 0.99996)]
+    ['95%', '100%', '100.3%', '99.996%']
+    """
+    decimals = 0
+    while ratio != 1 and decimals < _MOST_DECIMALS and round(ratio * 100, decimals) == 100:  # noqa: PLR2004
+        decimals += 1
+    return decimals
+
+
+_MOST_DECIMALS: Final = 6
+
+
 def shown(name: str, column: Column, value: object) -> str:
     """A value as text, with the digits of its column's number format.
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from planner import units
 from planner.columns import Column, Ratio, Text, echo, header
 from planner.currencies import currency_in
+from planner.header_words import MAY_BE, OTHER_THINGS, PRICED, SAME_WORD, UNDECIDED
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS
 from planner.rules import Money
@@ -23,83 +24,6 @@ _MOSTLY: Final = 0.6
 _CLOSE_ENOUGH: Final = 0.82
 # Characters of no width that come along with text copied from pages.
 _INVISIBLE: Final = re.compile("[\u200b-\u200d\u2060\ufeff\u00ad]")
-# Words that people write for one another in headers.
-_SAME_WORD: Final = MappingProxyType(
-    {
-        "bw": "bandwidth",
-        "mem": "memory",
-        "eff": "efficiency",
-        "utilization": "utilisation",
-        "quantization": "quantisation",
-        "num": "number",
-        "n": "number",
-        "no": "number",
-        "parallel": "parallelism",
-        "throughput": "rate",
-    }
-)
-# A header that could be one device's or all devices' figure is asked about: the two differ by the device count.
-_UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
-    dict.fromkeys(
-        ("bandwidth", "memory bandwidth", "hbm bandwidth", "peak bandwidth", "peak memory bandwidth"),
-        ("bandwidth", ("device_bandwidth_gb_s", "bandwidth_gb_s")),
-    )
-    | dict.fromkeys(("model size", "size"), ("size", ("params_b", "weights_gb")))
-    | dict.fromkeys(("memory", "total memory", "total vram", "total gpu memory"), ("memory", ("device_memory_gb",)))
-    | dict.fromkeys(
-        (
-            "price",
-            "hourly price",
-            "price per hour",
-            "cost per hour",
-            "hourly cost",
-            "hourly rate",
-            "rent",
-            "price hour",
-        ),
-        ("price", ("device_cost_h", "instance_cost_h")),
-    )
-    | dict.fromkeys(("capex", "purchase price", "purchase", "purchase cost"), ("purchase", ("device_capex_cost",)))
-    | {
-        name: ("month", (f"device_{field}_cost_month",))
-        for field, names in (
-            ("hosting", ("hosting", "colocation", "hosting cost", "hosting per month")),
-            ("licence", ("licences", "licenses", "licence cost", "license cost", "software")),
-            ("support", ("support", "maintenance", "support cost")),
-        )
-        for name in names
-    }
-)
-
-
-_PRICED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        f"{what} {hour}": name
-        for name, words in (
-            ("device_cost_h", ("gpu", "device", "accelerator", "card")),
-            ("instance_cost_h", ("instance", "node", "server", "host")),
-        )
-        for what in words
-        for hour in ("hour", "h", "hr")
-    }
-    | {
-        f"{many} {kind} tokens": f"{kind}_cost_m"
-        for many in ("m", "1m", "million", "1 million")
-        for kind in ("input", "output")
-    }
-    | {"kwh": "tariff_cost_kwh"}
-)
-
-_MAY_BE: Final = MappingProxyType(
-    {
-        "bandwidth": "one device's bandwidth or all devices' together",
-        "memory": "one device's memory or all devices' together",
-        "size": "a count of parameters or a size in memory",
-        "price": "one device's price or a whole instance's",
-        "purchase": "one device's price or that of all",
-        "month": "one device's cost or that of all",
-    }
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,27 +139,7 @@ def letters_of(header: Header) -> Mapping[str, str]:
     return {name: column_letters(cell.column) for name, cell in header.cells.items()}
 
 
-# Headers of other things that look like ours.
-_OTHER_THINGS: Final = frozenset(
-    {
-        "gpu utilisation",
-        "cpu utilisation",
-        "model type",
-        "batch owner",
-        "weight",
-        "gpu",
-        "device",
-        "accelerator",
-        "hardware",
-        "card",
-        "gpu type",
-        "gpu model",
-        "gpu name",
-        "device type",
-        "device name",
-    }
-)
-SCENARIOS: Final = Headings(COLUMNS, _UNDECIDED, _OTHER_THINGS, _PRICED)
+SCENARIOS: Final = Headings(COLUMNS, UNDECIDED, OTHER_THINGS, PRICED)
 
 
 @cache
@@ -281,7 +185,7 @@ def normalise(text: str) -> str:
     'bandwidth per device'
     """
     words = re.sub(r"[^\w%η]+|_", " ", _INVISIBLE.sub("", text).casefold()).split()
-    return " ".join(_SAME_WORD.get(word, word) for word in words)
+    return " ".join(SAME_WORD.get(word, word) for word in words)
 
 
 def split_unit(text: str) -> tuple[str, str]:
@@ -448,7 +352,7 @@ def _unknown(text: str, place: dict[str, Any], headings: Headings, *, suggest: b
                 severity=Severity.WARNING if what == "memory" else Severity.ERROR,
                 code="header",
                 field=fields[0],
-                problem=f"{echo(text)} may be {_MAY_BE[what]}, so it is not read",
+                problem=f"{echo(text)} may be {MAY_BE[what]}, so it is not read",
                 accepted=" or ".join(headings.header_of(name) for name in fields),
                 **place,
             )

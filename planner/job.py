@@ -214,19 +214,20 @@ def run(job: Job, progress: Callable[[str], None] = lambda _: None) -> Outcome:
     return replace(outcome, written=(*outcome.written, job.pdf))
 
 
+def options_typed(functions: Functions, sheet: str, *, recalculate: bool) -> list[str]:
+    """The options of a run that are not the usual ones, as they are typed."""
+    words = ["--functions", str(functions)] if functions is not Functions.EMBEDDED else []
+    words += ["--sheet", sheet] if sheet else []
+    return [*words, "--recalculate"] if recalculate else words
+
+
 def _command(job: Job, pdf: Path, made: dt.datetime) -> str:
     """The command that makes the report again."""
-    further = []
+    further = options_typed(job.functions, job.sheet, recalculate=job.recalculate)
     if job.in_place:
         further.append("--in-place")
     elif job.output != default_output(job.source):
         further += ["--output", str(job.output)]
-    if job.functions is not Functions.EMBEDDED:
-        further += ["--functions", str(job.functions)]
-    if job.sheet:
-        further += ["--sheet", job.sheet]
-    if job.recalculate:
-        further.append("--recalculate")
     return command_of(job.source, pdf, made, options=job.options, given=job.settings, further=further)
 
 

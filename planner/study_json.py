@@ -133,6 +133,7 @@ def demand_as_json(study: Study, case: Case) -> dict[str, Any] | None:
                 "requests": month.requests_month,
                 "peak_requests_per_hour": month.peak_requests_per_hour,
                 "devices": month.devices,
+                "paid_devices": month.paid_devices,
                 "cost": month.monthly_cost,
                 "api_cost": month.api_cost_month,
                 "saving": month.saving_cost_month,

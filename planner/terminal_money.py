@@ -60,12 +60,12 @@ def _title(study: Study) -> str:
 
 
 def _text(study: Study, case: Case, name: str) -> str:
-    from planner.columns import as_percent, rounded  # noqa: PLC0415  --help must not load the model
+    from planner.columns import as_percent, near_percent, rounded  # noqa: PLC0415  --help must not load the model
 
     result = case.result
     if name in {"break_even_share", "busy_share"}:
         value = getattr(result, name)
-        return "" if value is None else as_percent(value) if value <= 1 else "never"
+        return "" if value is None else as_percent(value, near_percent(value)) if value <= 1 else "never"
     amount = study.purse.amount(result, name)
     if amount is None:
         own = study.purse.own(result.scenario)

@@ -420,6 +420,18 @@ def test_hardware_that_is_too_small():
     assert found.money.cost.maps == ()
 
 
+def test_a_dear_scenario_that_does_not_fit_is_not_said_to_beat_the_api():
+    found = report(scenario(device_memory_gb=16, input_cost_m=0.01, output_cost_m=0.02))
+    assert found.money.cost.utilisation.figure.title == "The API is cheaper than S01 at every utilisation"
+
+
+def test_devices_of_a_plan_are_those_that_are_paid_for():
+    found = report(scenario(device_cost_h=None, instance_cost_h=20, instance_devices=8, requests_month=10_000))
+    assert found.money.demand.plans[0].devices.values == (8.0,) * 12
+    (row,) = (row for row in texts_of(found.money.demand.plans[0].table) if row[0] == "Devices")
+    assert row[1:13] == ["8"] * 12
+
+
 def test_targets_that_none_meets():
     found = report(scenario(target_tokens_per_sec=500), scenario(target_response_s=0.5))
     assert found.verdict.title == "No scenario both fits and meets its targets"

@@ -20,7 +20,7 @@ from planner.batch.ledger import Done, Output, Status, is_held, key_of
 from planner.batch.rows import COLUMNS_KEPT, row_of
 from planner.command import version
 from planner.issues import PlannerError, Severity
-from planner.job import Job, run
+from planner.job import Job, default_output, options_typed, run
 from planner.plan.study import Options
 from planner.recompute import command_of
 from planner.settings import Settings, overridden
@@ -71,9 +71,7 @@ class BatchOptions:
 
     def command(self, task: Task, made: dt.datetime) -> str:
         """The command that makes one workbook's report alone, beside it."""
-        further = ["--functions", str(self.functions)] if self.functions is not Functions.EMBEDDED else []
-        further += ["--sheet", self.sheet] if self.sheet else []
-        further += ["--recalculate"] if self.recalculate else []
+        further = options_typed(self.functions, self.sheet, recalculate=self.recalculate)
         source, report = Path(Path(task.name).name), Path(Path(task.report).name)
         return command_of(source, report, made, options=self.options, given=self.report, further=further)
 
@@ -97,9 +95,7 @@ class Task:
     @property
     def outputs(self) -> list[str]:
         """The names of the files that it makes."""
-        path = Path(self.name)
-        results = path.with_name(f"{path.stem}.results{path.suffix}").as_posix()
-        return [results, *([self.report] if self.asked.pdf else [])]
+        return [default_output(Path(self.name)).as_posix(), *([self.report] if self.asked.pdf else [])]
 
 
 class _TimeUpError(BaseException):

@@ -24,9 +24,10 @@ def has_range(result: Result) -> bool:
 def has_estimate(result: Result) -> bool:
     """Whether the estimate says more than the core: with a range, or with the KV cache read.
 
-    Without either, it is the core's own rate under another name.
+    Without either, it is the core's own rate under another name. Costs rest on it where it does.
     """
-    return has_range(result) or (result.estimated_tokens_per_sec is not None and result.kv_read_gb is not None)
+    # What has a range counts the KV cache.
+    return result.estimated_tokens_per_sec is not None and result.kv_read_gb is not None
 
 
 def reads_otherwise(result: Result) -> bool:

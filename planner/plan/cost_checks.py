@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from planner.columns import as_percent, rounded
+from planner.columns import as_percent, near_percent, rounded
 from planner.formulas import demand
 from planner.issues import Issue, Severity
 from planner.plan.basis import has_estimate, is_counted, planning_rate, response_of
@@ -228,19 +228,8 @@ def _cache_dear(result: Result) -> Issue | None:
 
 
 def near_whole(share: float) -> str:
-    """A share as percent, with decimals where without them it would read as just the whole.
-
-    >>> near_whole(0.95), near_whole(1.0027), near_whole(0.99996)
-    ('95%', '100.3%', '99.996%')
-    """
-    decimals = 0
-    while share != 1 and decimals < _MOST_DECIMALS and round(share * _WHOLE, decimals) == _WHOLE:
-        decimals += 1
-    return as_percent(share, decimals)
-
-
-_WHOLE: Final = 100.0
-_MOST_DECIMALS: Final = 6
+    """A share as percent that tells on which side of the whole it is."""
+    return as_percent(share, near_percent(share))
 
 
 def _requests_differ(result: Result) -> Issue | None:

@@ -199,11 +199,14 @@ def standing_of(result: Result) -> Standing:
 
 def against_api(result: Result) -> AgainstApi:
     """How a scenario's cost of a million output tokens stands against what its API charges for them."""
-    own, api, share = result.cost_per_m_tokens, result.api_cost_per_m_output, result.break_even_share
+    stands = prices_stand(result.cost_per_m_tokens, result.api_cost_per_m_output, result.break_even_share)
+    return AgainstApi.NO_FIT if stands is not AgainstApi.UNKNOWN and fits(result) is False else stands
+
+
+def prices_stand(own: float | None, api: float | None, share: float | None) -> AgainstApi:
+    """How a cost stands against an API's charge, with the share of the capacity at which both are the same."""
     if own is None or api is None:
         return AgainstApi.UNKNOWN
-    if fits(result) is False:
-        return AgainstApi.NO_FIT
     if own <= api:
         return AgainstApi.CHEAPER
     # A free API has no break-even.

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.columns import as_percent
 from planner.formulas import cost
-from planner.plan.basis import has_range, keeps_pace
-from planner.plan.money_recipes import rests_on_estimate
+from planner.plan.basis import has_estimate, has_range, keeps_pace
 from planner.plan.variants import otherwise
 
 if TYPE_CHECKING:
@@ -152,8 +151,7 @@ def _of_rate(result: Result) -> Iterator[_Assumption]:
         yield _Assumption("Rate of one stream, as measured", *ends)
         return
     efficiency = result.scenario.efficiency or 1.0
-    known = {name: getattr(result, name) for name in ("kv_read_gb", "estimated_aggregate_tokens_per_sec")}
-    if not rests_on_estimate(known):
+    if not has_estimate(result):
         less, more = efficiency * (1 - _PRICE), min(efficiency * (1 + _PRICE), 1.0)
         yield _Assumption("Efficiency", *(_End(as_percent(end), {"efficiency": end}) for end in (less, more)))
 

@@ -113,6 +113,11 @@ class Options:
         object.__setattr__(self, "precisions", read_precisions(self.precisions))
         object.__setattr__(self, "batches", read_batches(self.batches))
 
+    @property
+    def day(self) -> dt.date:
+        """The day from which plans of demand count."""
+        return self.today or dt.datetime.now(dt.UTC).date()
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -206,11 +211,15 @@ class Study:
         scenarios = (case.result.scenario for case in self.cases)
         return tuple(dict.fromkeys(self.purse.own(scenario) for scenario in scenarios if is_priced(scenario)))
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether any row has a price."""
+        return bool(self.currencies)
+
     @cached_property
     def demand(self) -> tuple[DemandPlan | None, ...]:
         """For each of the first cases, up to a limit, twelve months of its demand; None where it names none."""
-        today = self.options.today or dt.datetime.now(dt.UTC).date()
-        return tuple(demand_plan(case.result, today) for case in self.cases[:FIXES_LIMIT])
+        return tuple(demand_plan(case.result, self.options.day) for case in self.cases[:FIXES_LIMIT])
 
     @cached_property
     def swings(self) -> tuple[tuple[Swing, ...], ...]:
@@ -273,7 +282,7 @@ def make_study(
         Case(number, result, entry.origin)
         for number, (entry, result) in enumerate(zip(listed, _evaluated(listed), strict=True), 1)
     ]
-    cases = _with_currency(cases, settings.currency, options.today or dt.datetime.now(dt.UTC).date())
+    cases = _with_currency(cases, settings.currency, options.day)
     found += [issue for case in cases for issue in case.result.issues]
     # What is wrong with the user's own devices and models explains what their scenarios lack, so it comes first.
     left_out = tuple(skipped)

@@ -289,16 +289,14 @@ def _no_best(study: Study) -> Verdict:
         title = f"{sentence(count(total, 'row'))} read, none could be evaluated" if total else "No scenario was found"
         said = "What stands in the way is listed with its cells; correct them and run again."
         return Verdict("bad", "No recommendation", title, (said,) if study.issues else ())
-    fastest = max(study.cases, key=lambda case: r.rate(case.result))
     fitting = [case for case in study.cases if not flagged(case.result, "no-fit")]
-    if r.counts[Standing.UNSTABLE] and not r.slow:
-        fastest = max(fitting, key=lambda case: r.rate(case.result))
-        lever = "Use more replicas, or a faster deployment: the queue only grows."
-    elif fitting:
-        fastest = max(fitting, key=lambda case: r.rate(case.result))
-        lever = "Use a smaller model, a lower precision or more bandwidth."
-    else:
+    fastest = max(fitting or study.cases, key=lambda case: r.rate(case.result))
+    if not fitting:
         lever = "Use more devices, devices with more memory, or a lower precision."
+    elif r.counts[Standing.UNSTABLE] and not r.slow:
+        lever = "Use more replicas, or a faster deployment: the queue only grows."
+    else:
+        lever = "Use a smaller model, a lower precision or more bandwidth."
     body = [_how_fast(fastest), f"Set aside: {listed(aside_words(study))}. {lever}", _api_price(study, fastest.result)]
     return Verdict("bad", "No recommendation", _no_best_title(study, fitting), tuple(text for text in body if text))
 

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from planner.columns import near_percent
 from planner.formulas import api_cost, cost
 from planner.plan.basis import has_estimate
 from planner.plan.demand_plan import demand_plan
@@ -130,17 +131,15 @@ def percent(share: float) -> str:
     """
     if 0 < share < _ONE_PERCENT:
         return as_percent(share, decimals_of([share * 100], "", 2))
-    off = abs(share - 1)
-    return as_percent(share, 0 if off == 0 or off >= _ONE_PERCENT else 1 if off >= _TENTH / 2 else 2)
+    return as_percent(share, near_percent(share))
 
 
 _ONE_PERCENT: Final = 0.01
-_TENTH: Final = 0.001
 
 
 def has_money(study: Study) -> bool:
     """Whether anything of a study has a price."""
-    return bool(study.currencies)
+    return study.is_priced
 
 
 def stamp(study: Study) -> str:
@@ -183,7 +182,7 @@ def plan_of(study: Study, case: Case) -> DemandPlan | None:
     """The plan of a case's demand, also where it stands beyond those that a study keeps."""
     if case.number <= len(study.demand):
         return study.demand[case.number - 1]
-    return demand_plan(case.result, study.options.today or dt.datetime.now(dt.UTC).date())
+    return demand_plan(case.result, study.options.day)
 
 
 def swings(study: Study, case: Case) -> tuple[Swing, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from planner.plan.recommend import AgainstApi, against_api
+from planner.plan.recommend import AgainstApi, against_api, prices_stand
 from planner.report import money
 from planner.report.numbers import as_percent, date, plain
 from planner.report.parts import count, cut
@@ -107,13 +107,7 @@ def comparison(study: Study) -> Comparison | None:
     share = (result.busy_share or 0.0) * own / offer.per_m_output if offer.per_m_output else None
     bill = (result.monthly_capacity_m_tokens or 0.0) * offer.per_m_output
     saving = bill - (till.of(result.monthly_cost) or 0.0)
-    return Comparison(best, till, offer, _stands(own, offer.per_m_output, share), share, bill, saving, year)
-
-
-def _stands(own: float, api: float, share: float | None) -> AgainstApi:
-    if own <= api:
-        return AgainstApi.CHEAPER
-    return AgainstApi.NEVER if share is None or share > 1 else AgainstApi.DEARER
+    return Comparison(best, till, offer, prices_stand(own, offer.per_m_output, share), share, bill, saving, year)
 
 
 def held_against(study: Study, best: Case) -> Offer | None:
@@ -183,7 +177,7 @@ def decision(study: Study, found: Comparison) -> str:
         return f"Approve {label} at {till.sum(result.monthly_cost)} a month{bought}{also}."
     first = year.plan.months[0]
     return (
-        f"Approve {label} for its demand of twelve months: {count(int(first.devices), 'device')} at "
+        f"Approve {label} for its demand of twelve months: {count(int(first.paid_devices), 'device')} at "
         f"{till.sum(first.monthly_cost)} in {first.first:%B %Y}, {found.told.sum(year.cost)} in all"
         f"{_purchase(result, year.plan, till)}{also}{_orders(study, year.plan)}."
     )
@@ -194,10 +188,10 @@ def _purchase(result: Result, plan: DemandPlan, till: Till) -> str:
     if not result.capex_cost or not result.fleet_devices:
         return ""
     each = result.capex_cost / result.fleet_devices
-    first, most = plan.months[0], max(plan.months, key=lambda month: month.devices)
-    said = f"; a purchase of {count(int(first.devices), 'device')} for {till.sum(each * first.devices)}"
-    if most.devices > first.devices:
-        said += f", {plain(most.devices)} for {till.sum(each * most.devices)} by {most.first:%B %Y}"
+    first, most = plan.months[0], max(plan.months, key=lambda month: month.paid_devices)
+    said = f"; a purchase of {count(int(first.paid_devices), 'device')} for {till.sum(each * first.paid_devices)}"
+    if most.paid_devices > first.paid_devices:
+        said += f", {plain(most.paid_devices)} for {till.sum(each * most.paid_devices)} by {most.first:%B %Y}"
     return said
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.plan.basis import fits
-from planner.plan.recommend import AgainstApi, against_api
+from planner.plan.recommend import AgainstApi, against_api, prices_stand
 from planner.report import money
 from planner.report.money_plans import month_name
 from planner.report.money_tables import LINES
@@ -143,7 +143,8 @@ def _utilisation_figure(first: Case, till: Till) -> Figure:
     share = result.break_even_share
     own, used = till.price(result.cost_per_m_tokens), till.price(result.used_cost_per_m_tokens)
     at = as_percent(result.busy_share or 0.0)
-    match against_api(result):
+    # Whether it fits is said elsewhere; here prices are compared.
+    match prices_stand(result.cost_per_m_tokens, result.api_cost_per_m_output, share):
         case AgainstApi.NEVER:
             title = f"The API is cheaper than {first.label} at every utilisation"
         case AgainstApi.UNKNOWN:
@@ -193,9 +194,6 @@ def volume(study: Study) -> CurveChart | None:
     highest = _ROOM * max(*tops, min(api * most, 2.5 * max(tops)))
     unit, across = f"{till.code or 'money'} a month", "M output tokens a month"
     return CurveChart(tuple(curves), tuple(spots), figure, unit, across, 0.0, most, highest)
-
-
-# Allocated, used and idle; the lines of a cost
 
 
 def _shown(study: Study) -> tuple[list[Case], str]:
@@ -260,9 +258,6 @@ def by_line(study: Study) -> Stacked | None:
     return Stacked(rows, tuple(label.lower() for _, label in LINES), figure)
 
 
-# Sensitivity
-
-
 def tornado(study: Study) -> Tornado | None:
     """What moves the cost of the case of the charts; None where nothing does."""
     case = focus(study)
@@ -298,12 +293,9 @@ def _bare(name: str) -> str:
     return name.partition(chr(0xB1))[0].partition(",")[0].strip()
 
 
-# Demand
-
-
 def devices_by_month(case: Case, plan: DemandPlan) -> MonthBars:
     """The devices of each month; those months stand out in which further ones must serve."""
-    values = tuple(month.devices for month in plan.months)
+    values = tuple(month.paid_devices for month in plan.months)
     marked = tuple(n for n in range(1, len(values)) if values[n] > values[n - 1])
     if values[0] == values[-1] == max(values):
         title = f"{sentence(count(int(values[0]), 'device'))} serve{'s' if values[0] == 1 else ''} all twelve months"
@@ -313,7 +305,7 @@ def devices_by_month(case: Case, plan: DemandPlan) -> MonthBars:
         title = f"{case.label} needs {plain(max(values))} devices at most"
     figure = Figure(
         title,
-        "Devices in whole deployments; dark: more than in the month before",
+        "Devices paid for, in whole deployments; dark: more than in the month before",
         f"Devices of {case.label} in each of twelve months. {title}.",
     )
     return MonthBars(values, tuple(f"{month.first:%b}" for month in plan.months), marked, figure)

@@ -255,8 +255,6 @@ def alerts(study: Study) -> list[Alert]:
 
 _POINTS: Final = 0.1
 
-# The costs of all scenarios
-
 
 def shown(study: Study) -> list[Case]:
     """The cases of the chart: all that are compared, in the workbook's order, or the best ones, cheapest first."""
@@ -325,6 +323,7 @@ def bars(study: Study) -> tuple[Bar, ...]:
 
 _WHY_NOT: Final = {
     Standing.NO_FIT: "does not fit",
+    Standing.UNSTABLE: "unstable",
     Standing.SLOW: "too slow",
     Standing.LATE: "too late",
 }
@@ -379,8 +378,9 @@ def bars_figure(study: Study) -> Figure:
     subtitle = f"Cost {_PER_M}{f', {study.purse.code}' if study.purse.code else ''}, allocated at {at} utilisation"
     if len(every) > len(cases):
         subtitle += f"; the {len(cases)} best of {plain(len(every))}, cheapest first"
-    if any(bar.hatched for bar in bars(study)):
+    drawn = bars(study)
+    if any(bar.hatched for bar in drawn):
         subtitle += "; hatched: dearer than the API or does not qualify"
-    if any(bar.mark is not None for bar in bars(study)):
+    if any(bar.mark is not None for bar in drawn):
         subtitle += "; tick: its own API"
     return Figure(title, subtitle, f"Cost {_PER_M} of each scenario against its API. {title}.")

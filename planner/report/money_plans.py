@@ -81,7 +81,7 @@ def months(case: Case, plan: DemandPlan, till: Till) -> Table:
     rows = [
         Row((Cell("Requests"), *(Cell(rounded(m.requests_month / many, places)) for m in plan.months), Cell(""))),
         Row((Cell("Peak an hour"), *(Cell(rounded(m.peak_requests_per_hour, 0)) for m in plan.months), Cell(""))),
-        Row((Cell("Devices"), *(Cell(plain(m.devices)) for m in plan.months), Cell(""))),
+        Row((Cell("Devices"), *(Cell(plain(m.paid_devices)) for m in plan.months), Cell(""))),
         Row((Cell("Use at the peak"), *(Cell(as_percent(share)) for share in use), Cell(""))),
         line("API bill", bills, _total(bills)),
         line("Self-hosted", own, _total(own)),
@@ -165,7 +165,7 @@ def plans(study: Study, found: Sequence[tuple[Case, DemandPlan]]) -> Table:
         when = (
             "" if last.saved_cost is None else month_name(plan.months[back - 1].first) if back else "not in 12 months"
         )
-        numbers = (plain(first.devices), plain(last.devices))
+        numbers = (plain(first.paid_devices), plain(last.paid_devices))
         rows.append(Row((name_cell(case), *map(Cell, numbers), own[index], bills[index], saved[index], Cell(when))))
     heads = (
         Head("Scenario", text=4),
@@ -177,9 +177,6 @@ def plans(study: Study, found: Sequence[tuple[Case, DemandPlan]]) -> Table:
         Head("Pays back in"),
     )
     return Table(heads, tuple(rows))
-
-
-# Sensitivity
 
 
 def outlooks(study: Study, cases: Sequence[Case]) -> Table:

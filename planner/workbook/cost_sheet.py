@@ -8,8 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.formulas import api_cost
-from planner.plan.basis import fits, is_counted
-from planner.plan.money_recipes import rests_on_estimate
+from planner.plan.basis import fits, has_estimate, is_counted
 from planner.plan.recommend import AgainstApi, against_api
 from planner.plan.scenario import COLUMNS, FIGURES, header_of
 from planner.plan.study import FIXES_LIMIT, LARGE
@@ -92,14 +91,11 @@ def _verdict(sheet: RowSheet, case: Case, row: int, _: Mapping[str, Any]) -> tup
     return verdict_of(case.result), f"=IF(ISNUMBER({own}),{against},{lacking})"
 
 
-_RESTS_ON: Final = ("kv_read_gb", "estimated_aggregate_tokens_per_sec")
-
-
 def basis_of(case: Case) -> str | None:
     """What the rate that a scenario's costs rest on is; None where it has none."""
     if case.result.fleet_tokens_per_sec is None:
         return None
-    return ESTIMATE if rests_on_estimate({name: getattr(case.result, name) for name in _RESTS_ON}) else BOUND
+    return ESTIMATE if has_estimate(case.result) else BOUND
 
 
 def _basis(_: RowSheet, case: Case, *__: Any) -> tuple[Any, str]:
@@ -275,7 +271,7 @@ def _formats(study: Study, parts: Iterable[Part], shapes: RowShapes | None) -> d
 def cost_rows(study: Study, writing: Writing) -> RowSheet:
     """The Cost sheet's rows, for other sheets to refer to."""
     left_out = 0
-    if not has_prices(study) and len(study.cases) > LARGE:
+    if not study.is_priced and len(study.cases) > LARGE:
         # Without a price there are devices and requests to tell, which demand is planned from, as far as it is.
         left_out = len(study.cases) - FIXES_LIMIT
         study = dataclasses.replace(study, cases=study.cases[:FIXES_LIMIT])
@@ -303,14 +299,9 @@ def short_name(case: Case) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}\u2026"
 
 
-def has_prices(study: Study) -> bool:
-    """Whether any row has a price."""
-    return bool(study.currencies)
-
-
 def has_rows(study: Study) -> bool:
     """Whether the Cost sheet has rows: of costs, or of what a demand is met with."""
-    return has_prices(study) or any(case.result.requests_month is not None for case in study.cases)
+    return study.is_priced or any(case.result.requests_month is not None for case in study.cases)
 
 
 _HARDWARE: Final = ("device_cost_h", "instance_cost_h", "device_capex_cost")
