@@ -236,7 +236,10 @@ MONEY_GLOSSARY: Final = (
     ),
     (
         "Depreciation",
-        "The loss of value of owned devices in an hour: (purchase - residual) / (useful life x 8,760 h), busy or not.",
+        (
+            "The loss of value of owned devices in a paid hour, busy or not: (purchase - residual) / (useful life x "
+            "12 months x hours of the month that are paid)."
+        ),
     ),
     (
         "Headroom",
