@@ -129,6 +129,7 @@ def _study(workbook: ReadWorkbook, options: Options, sheet: str, over: Mapping[s
         source=workbook.source(table),
         options=options,
         settings=settled,
+        completed=table.completed,
     )
 
 

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.cells import is_blank, place_of, understand
-from planner.columns import BadValueError, echo
-from planner.currencies import settled
-from planner.headers import (
-    Cell,
-    Grid,
-    Header,
-    RowCells,
-    column_letters,
-    find_header,
-    header_again,
-    letters_of,
-    with_units,
-)
+from planner.columns import echo
+from planner.headers import Grid, Header, column_letters, find_header, header_again, with_units
 from planner.issues import Issue, PlannerError, Severity
 from planner.library_sheets import library_header, read_library
 from planner.plan.fill import EMPTY_LIBRARY, Library
@@ -29,21 +16,20 @@ from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
 from planner.plan.study import Entry, Origin, Skipped
 from planner.settings_sheet import ReadSettings, read_settings
+from planner.table_rows import Reading, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from planner.columns import Understood
+    from planner.plan.bulk_fill import Completed
     from planner.plan.resolve import Resolution
 
 PREFERRED_SHEET: Final = "Scenarios"
 _MOST_NAMED: Final = 8
-_FEWEST_WORDS: Final = 3
 # Which absent column explains a field that a row lacks.
 _WANT: Final = MappingProxyType(
     {"weights_gb": "weights_gb", "precision": "weights_gb", "device_bandwidth_gb_s": "device_bandwidth_gb_s"}
 )
-_LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +43,8 @@ class ScenarioTable:
     issues: tuple[Issue, ...]
     library: Library = EMPTY_LIBRARY
     settings: ReadSettings = field(default_factory=ReadSettings)
+    # The entries' scenarios as columns, where many were completed together.
+    completed: Completed | None = field(default=None, repr=False, compare=False)
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -112,14 +100,13 @@ _TOTALS: Final = re.compile(
 
 # From so many rows on, columns are faster than one row after another.
 _IN_COLUMNS_FROM: Final = 300
-_NAME: Final = Issue(severity=Severity.NOTE, code="name", field="name", problem="")
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
     """A row that was read and is to be completed, with the columns that its header lacks."""
 
-    scenario: Scenario
+    values: dict[str, Any]
     refused: frozenset[str]
     origin: Origin
     unnamed: set[str]
@@ -137,6 +124,7 @@ class _Reader:
         self.first_at: dict[str, str] = {}
         self.ended = False
         self.pending: list[_Pending] = []
+        self.completed: Completed | None = None
         self._take(header)
 
     def table(self) -> ScenarioTable:
@@ -144,6 +132,7 @@ class _Reader:
         rows = [number for number in sorted(self.grid.rows) if number > first.row]
         if rows and rows[0] == first.row + 1 and (measured := with_units(self.grid, rows[0], first)):
             self.header = measured
+            self.reading = Reading(self.grid, measured)
             self._say(rows.pop(0), Severity.NOTE, "units", "The row holds the units of the columns and is read as such")
         for number in rows:
             if again := header_again(self.grid, number, self.header):
@@ -165,12 +154,12 @@ class _Reader:
         self._say_hidden()
         self.issues.sort(key=lambda issue: issue.row or 0)
         entries, skipped, issues = tuple(self.entries), tuple(self.skipped), tuple(self.issues)
-        return ScenarioTable(self.grid.name, first, entries, skipped, issues, self.library)
+        return ScenarioTable(self.grid.name, first, entries, skipped, issues, self.library, completed=self.completed)
 
     def _take(self, header: Header) -> None:
         """Read with a header from here on, and say what is wrong with it."""
         self.header, self.ended = header, False
-        self.letters = letters_of(header)
+        self.reading = Reading(self.grid, header)
         absent = _absent_columns(self.grid, header)
         self.unnamed = {issue.field for issue in absent}
         self.issues += [*header.issues, *absent]
@@ -194,7 +183,7 @@ class _Reader:
         self._say(self.header.row, Severity.NOTE, "sheet", said, advice="Name one with --sheet")
 
     def _read(self, number: int) -> None:
-        row = _Row(self.grid, self.header, self.letters, number)
+        row = Row(self.reading, number)
         if row.blank:
             return
         name = row.values["name"]
@@ -210,12 +199,13 @@ class _Reader:
         self.issues += row.issues
         if row.heading:
             return
-        self.pending.append(_Pending(Scenario(**row.values), frozenset(row.refused), row.origin, self.unnamed))
+        self.pending.append(_Pending(row.values, frozenset(row.refused), row.origin, self.unnamed))
 
     def _resolve(self) -> None:
         """Complete the rows that were read, and sort those that run from those that cannot."""
-        for row, resolution in zip(self.pending, self._resolutions(), strict=True):
-            name, origin = row.scenario.name, row.origin
+        resolutions = self._resolutions()
+        for row, resolution in zip(self.pending, resolutions, strict=True):
+            name, origin = row.values["name"], row.origin
             if row.refused or not resolution.ok:
                 # A column that is absent altogether is said once, at the header, not again at every row.
                 self.issues += [
@@ -231,19 +221,25 @@ class _Reader:
                 said = f"Scenario {echo(name)} is also at {self.first_at[name]}"
                 note = Issue(severity=Severity.NOTE, code="name", field="name", problem=said)
                 self.issues.append(origin.locate(note))
-            self.first_at.setdefault(name, origin.locate(_NAME).cell)
+            self.first_at.setdefault(name, origin.cells.get("name") or f"A{origin.row}")
 
     def _resolutions(self) -> list[Resolution]:
-        whole = [row.scenario for row in self.pending if not row.refused]
+        whole = [row.values for row in self.pending if not row.refused]
         if len(whole) < _IN_COLUMNS_FROM:
-            return [resolve(row.scenario, row.refused, self.library) for row in self.pending]
+            return [self._resolution(row) for row in self.pending]
         # Loads numpy, which a small table can do without.
         from planner.plan.bulk_fill import resolve_each  # noqa: PLC0415
 
-        found = iter(resolve_each(whole, self.library))
-        return [
-            resolve(row.scenario, row.refused, self.library) if row.refused else next(found) for row in self.pending
-        ]
+        fields = dict.fromkeys(name for values in whole for name in values)
+        typed = {name: [values.get(name) for values in whole] for name in fields}
+        done, completed = resolve_each(typed, len(whole), self.library)
+        if completed.ok.tolist() == [resolution.ok for resolution in done]:
+            self.completed = completed.taking(completed.ok.nonzero()[0])
+        found = iter(done)
+        return [self._resolution(row) if row.refused else next(found) for row in self.pending]
+
+    def _resolution(self, row: _Pending) -> Resolution:
+        return resolve(Scenario(**row.values), row.refused, self.library)
 
     def _say_hidden(self) -> None:
         """Rows that a filter or a hand has hidden count like any other; who hid them may think otherwise."""
@@ -300,126 +296,3 @@ def _absent_columns(grid: Grid, header: Header) -> list[Issue]:
         )
         for name, what, wanted in lacking
     ]
-
-
-class _Row:
-    """One row below the header: the values as understood, and the issues of its cells."""
-
-    def __init__(self, grid: Grid, header: Header, letters: Mapping[str, str], row: int) -> None:
-        self.grid, self.header, self.row = grid, header, row
-        self.values: dict[str, Any] = {}
-        self.refused: set[str] = set()
-        self.issues: list[Issue] = []
-        plain: set[str] = set()
-        links: dict[str, str] = {}
-        shown: dict[str, tuple[str, ...]] = {}
-        cells = grid.rows[row]
-        moved = {}
-        for name, head in header.cells.items():
-            cell = cells.get(head.column)
-            if cell is None:
-                continue
-            if cell.at:
-                moved[name] = cell.at
-            if is_blank(cell):
-                continue
-            try:
-                understood = understand(name, COLUMNS[name], cell, head)
-            except BadValueError as bad:
-                self.refused.add(name)
-                self.issues.append(self.said(name, Severity.ERROR, bad.code, bad.problem, bad.accepted))
-                continue
-            self.values[name] = understood.value
-            self._note(name, understood, plain, links, shown)
-        self._take_currency(shown)
-        self.blank = not self.values and not self.refused
-        self.heading = not self.blank and not self.refused and set(self.values) <= _LABELS_ONLY
-        if self.heading:
-            problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in self.values)}"
-            self.issues = [self.said("name", Severity.NOTE, "heading", problem + ", so it is read as a heading")]
-        # Words where several figures should be, and no figure anywhere, are the headers of something else.
-        words = [n for n in self.refused if _is_words(grid.rows[row].get(header.cells[n].column))]
-        self.foreign = (
-            len(words) >= _FEWEST_WORDS and len(words) == len(self.refused) and set(self.values) <= _LABELS_ONLY
-        )
-        self.values.setdefault("name", f"Row {row}")
-        places = RowCells(letters, row, moved)
-        self.origin = Origin(grid.name, row, places, *_shared(frozenset(plain), tuple(links.items())))
-
-    def _note(
-        self,
-        name: str,
-        understood: Understood,
-        plain: set[str],
-        links: dict[str, str],
-        shown: dict[str, tuple[str, ...]],
-    ) -> None:
-        """What is to be remembered of a cell besides its value."""
-        if understood.note:
-            self.issues.append(self.said(name, Severity.NOTE, "read-as", understood.note))
-        if understood.plain:
-            plain.add(name)
-        if understood.link:
-            links[name] = understood.link
-        if understood.currencies:
-            shown[name] = understood.currencies
-
-    def _take_currency(self, shown: Mapping[str, tuple[str, ...]]) -> None:
-        """The row's one currency: typed, else what stands beside its prices; two of them are asked about."""
-        if "currency" in self.refused:
-            return
-        possible: tuple[str, ...] = (self.values["currency"],) if "currency" in self.values else ()
-        said = f"{COLUMNS['currency'].label} is {possible[0]}" if possible else ""
-        for name, codes in shown.items():
-            both = tuple(code for code in codes if code in possible) if possible else codes
-            label = COLUMNS[name].label
-            if not both:
-                problem = f"{label} is shown in {_one_of(codes)}, but {said}"
-                self._refuse(name, problem, "one currency a row")
-                continue
-            possible, said = both, said or f"{label} in {_one_of(both)}"
-        if possible and not settled(possible):
-            # A yen and a yuan share a sign, and differ by a factor of twenty.
-            first = next(iter(shown))
-            problem = f"{COLUMNS[first].label} is in {' or '.join(possible)}: they share a sign"
-            self._refuse(first, problem, f"the currency's code in a column {header_of('currency')}")
-        elif possible:
-            self.values["currency"] = possible[0]
-
-    def _refuse(self, name: str, problem: str, wanted: str) -> None:
-        # What the amount is worth is not known, so that nothing more can be said of it.
-        del self.values[name]
-        self.refused.add(name)
-        self.issues.append(self.said(name, Severity.ERROR, "currency", problem, wanted))
-
-    def cell_of(self, name: str) -> str:
-        head = self.header.cells.get(name)
-        first = min(cell.column for cell in self.header.cells.values())
-        return place_of(self.grid, self.row, head.column if head else first)
-
-    def said(self, name: str, severity: Severity, code: str, problem: str, accepted: str = "") -> Issue:
-        return Issue(
-            severity=severity,
-            code=code,
-            field=name,
-            problem=problem,
-            accepted=accepted,
-            sheet=self.grid.name,
-            cell=self.cell_of(name),
-            row=self.row,
-        )
-
-
-def _one_of(codes: tuple[str, ...]) -> str:
-    """Currencies as a message names them: a dollar sign is the US one's unless another is meant."""
-    return settled(codes) or " or ".join(codes)
-
-
-@cache
-def _shared(plain: frozenset[str], links: tuple[tuple[str, str], ...]) -> tuple[frozenset[str], Mapping[str, str]]:
-    """The same sets for all rows that are filled alike: a hundred thousand of them would take much memory."""
-    return plain, MappingProxyType(dict(links))
-
-
-def _is_words(cell: Cell | None) -> bool:
-    return cell is not None and isinstance(cell.value, str) and not any(c.isdigit() for c in cell.value)

@@ -212,7 +212,7 @@ def test_amounts_written_by_patterns_are_those_written_cell_by_cell(money, funct
         assert {sheet.name for sheet in described if sheet.rows} == (large_sheets if by_patterns else set())
         write.write_workbook(path, described, functions, active="Results")
     assert_same(*ways)
-    shapes = RowShapes(study.cases)
+    shapes = RowShapes(study)
     # Fewer shapes than rows: some rows are written by the pattern of another.
     assert len(set(shapes.of({}).tolist())) < len(study.cases) * 0.7
 

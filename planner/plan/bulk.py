@@ -17,15 +17,16 @@ from planner.plan.bulk_columns import (
     Numbers,
     columns_of,
     height_of,
-    listed_numbers,
+    listed,
     numbers_of,
+    objects_of,
     words_of,
 )
 from planner.plan.bulk_fill import Completed, complete_columns
 from planner.plan.checks import check
 from planner.plan.evaluate import BITS, TEXTS, WAYS
 from planner.plan.fill import EMPTY_LIBRARY, Library
-from planner.plan.modelled import not_modelled
+from planner.plan.modelled import TOLD_BY, not_modelled
 from planner.plan.resolve import Resolution, resolve
 from planner.plan.scenario import COLUMNS, FIGURES, Result
 from planner.translate import to_array
@@ -98,26 +99,42 @@ def evaluate_many(scenarios: Sequence[Scenario | Resolution], library: Library =
 
 
 def evaluate_each(
-    resolutions: Sequence[Resolution], locate: Callable[[int, Issue], Issue] = lambda _, issue: issue
-) -> list[Result]:
-    """What ``evaluate_resolved`` gives for each of many completed scenarios, checks and all.
+    resolutions: Sequence[Resolution],
+    completed: Completed | None = None,
+    locate: Callable[[int, Issue], Issue] = lambda _, issue: issue,
+) -> tuple[list[Result], ResultColumns]:
+    """What ``evaluate_resolved`` gives for each of many completed scenarios, checks and all; and their columns.
 
-    ``locate`` puts each issue, with the number of its scenario, where it belongs.
+    ``completed`` are their columns where those are at hand; ``locate`` puts each issue, with the number of its
+    scenario, where it belongs.
     """
-    columns = compute_columns(Completed.of(resolutions).columns)
-    names, found = tuple(columns), []
-    rows = zip(*(listed_numbers(column) for column in columns.values()), strict=True)
-    for at, (resolution, values) in enumerate(zip(resolutions, rows, strict=True)):
-        scenario, sources = resolution.scenario, resolution.sources
-        figures: dict[str, Any] = dict(zip(names, values, strict=True))
-        missing = not_modelled(scenario, figures, sources)
-        result = Result(scenario=scenario, sources=sources, not_modelled=missing, **figures)
+    completed = completed or Completed.of(resolutions)
+    columns = ResultColumns(completed, compute_columns(completed.columns))
+    figures: dict[str, Any] = {name: listed(column) for name, column in columns.figures.items()}
+    told = zip(*(figures[name] for name in TOLD_BY), strict=True)
+    missing = [
+        not_modelled(each.scenario, dict(zip(TOLD_BY, values, strict=True)), each.sources)
+        for each, values in zip(resolutions, told, strict=True)
+    ]
+    fields = figures | {
+        "scenario": [each.scenario for each in resolutions],
+        "sources": [each.sources for each in resolutions],
+        "not_modelled": missing,
+    }
+    found = objects_of(Result, fields, len(resolutions))
+    for at, (resolution, result) in enumerate(zip(resolutions, found, strict=True)):
         issues = resolution.issues + check(result)
         if issues:
             # Nobody else has the result yet, and a copy of its fields would take longer than its checks.
             object.__setattr__(result, "issues", tuple(locate(at, issue) for issue in issues))
-        found.append(result)
-    return found
+    return found, columns
+
+
+def columns_of_results(results: Sequence[Result]) -> ResultColumns:
+    """The columns of results that were made one by one."""
+    listed_figures = {name: [getattr(result, name) for result in results] for name in FIGURES}
+    figures = {name: numbers_of(values, len(results)) for name, values in listed_figures.items()}
+    return ResultColumns(Completed.of([Resolution(r.scenario, r.sources, ()) for r in results]), figures)
 
 
 def _evaluated(completed: Completed) -> ResultColumns:

@@ -24,9 +24,11 @@ from planner.plan.bulk_columns import (
     columns_of,
     combined,
     height_of,
-    listed_numbers,
+    listed,
     numbers_of,
+    objects_of,
     read_column,
+    taken_from,
     words_of,
 )
 from planner.plan.fill import EMPTY_LIBRARY, Filling, Library
@@ -69,49 +71,57 @@ class Completed:
     def of(cls, resolutions: Sequence[Resolution]) -> Completed:
         """The columns of scenarios that were completed one by one."""
         height = len(resolutions)
-        listed = columns_of([resolution.scenario for resolution in resolutions])
-        columns: dict[str, Column] = {
-            name: words_of(values, height) if name in TEXTS else numbers_of(values, height)
-            for name, values in listed.items()
-        }
         ok = np.array([resolution.ok for resolution in resolutions], bool)
         noted = np.array([bool(resolution.issues) for resolution in resolutions], bool)
+        columns = completed_columns([resolution.scenario for resolution in resolutions])
         return cls(columns, ok, noted, np.arange(height), [resolution.sources for resolution in resolutions])
+
+    def taking(self, rows: Codes) -> Completed:
+        """Some rows of them."""
+        columns = {name: taken_from(column, rows) for name, column in self.columns.items()}
+        return Completed(columns, self.ok[rows], self.noted[rows], self._group[rows], self._sources)
 
     def sources_of(self, row: int) -> Mapping[str, str]:
         """Where each field of a row came from; empty for a row that holds a value that was refused."""
         return self._sources[int(self._group[row])]
 
 
-def resolve_each(scenarios: Sequence[Scenario], library: Library = EMPTY_LIBRARY) -> list[Resolution]:
-    """What ``resolve`` gives for each of many scenarios; those of which there is something to say, one by one.
+def completed_columns(scenarios: Sequence[Scenario]) -> dict[str, Column]:
+    """The columns of completed scenarios."""
+    height = len(scenarios)
+    return {
+        name: words_of(values, height) if name in TEXTS else numbers_of(values, height)
+        for name, values in columns_of(scenarios).items()
+    }
 
-    >>> from planner.plan.scenario import Scenario
-    >>> [found.ok for found in resolve_each([Scenario(weights_gb=140, bandwidth_gb_s=3350), Scenario()])]
-    [True, False]
+
+def resolve_each(
+    typed: Mapping[str, Sequence[Any]], height: int, library: Library = EMPTY_LIBRARY
+) -> tuple[list[Resolution], Completed]:
+    """What ``resolve`` gives for each of many scenarios, given as columns of what was typed; and their columns.
+
+    Those of which there is something to say are completed one by one.
+
+    >>> found, columns = resolve_each({"weights_gb": [140, None], "bandwidth_gb_s": [3350, None]}, 2)
+    >>> [each.ok for each in found], columns.columns["devices"].tolist()
+    ([True, False], [1.0, 1.0])
     """
-    completed = complete_columns(columns_of(scenarios), library)
-    listed = {name: _values(completed.columns[name], blank) for name, _, blank in BLANKS}
+    completed = complete_columns(typed, library)
+    fields = {name: listed(completed.columns[name], blank) for name, _, blank in BLANKS}
+    scenarios = objects_of(Scenario, fields, height)
     shared: dict[int, Mapping[str, str]] = {}
     found = []
     plain = (completed.ok & ~completed.noted).tolist()
-    for at, (scenario, values) in enumerate(zip(scenarios, zip(*listed.values(), strict=True), strict=True)):
+    for at, scenario in enumerate(scenarios):
         if not plain[at]:
-            found.append(resolve(scenario, library=library))
+            row = Scenario(**{name: column[at] for name, column in typed.items()})
+            found.append(resolve(row, library=library))
             continue
         sources = completed.sources_of(at)
         # Rows that are filled alike share one record of where their fields came from.
         kept = shared.setdefault(id(sources), MappingProxyType(sources))
-        found.append(Resolution(Scenario(**dict(zip(listed, values, strict=True))), kept, ()))
-    return found
-
-
-def _values(column: Column, blank: Any) -> list[Any]:
-    """A column's values as a scenario holds them."""
-    if isinstance(column, Words):
-        words = [blank, *column.words[1:]]
-        return [words[code] for code in column.codes.tolist()]
-    return listed_numbers(column)
+        found.append(Resolution(scenario, kept, ()))
+    return found, completed
 
 
 class _ColumnFilling(Filling):

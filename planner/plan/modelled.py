@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.catalog import is_measured
 
@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from planner.plan.scenario import Scenario
+
+
+# The figures that tell it.
+TOLD_BY: Final = (
+    "estimated_tokens_per_sec", "decode_compute_ms", "added_compute_ms", "stall_ms", "kv_read_gb",
+    "kv_bytes_per_token", "speculative_step_ms",
+)  # fmt: skip
 
 
 def not_modelled(scenario: Scenario, figures: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ from planner.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from planner.plan.bulk import ResultColumns
+    from planner.plan.bulk_fill import Completed
     from planner.plan.scenario import Result, Scenario
 
 # Seven variants of each scenario: beyond this nobody reads them, and a large run would wait for them.
@@ -176,6 +178,12 @@ class Study:
     options: Options = Options()
     # How the report is made: for whom, in which currency and locale.
     settings: Settings = field(default_factory=Settings)
+    # The cases' inputs and figures as columns, where many were evaluated together.
+    columns: ResultColumns | None = field(default=None, repr=False, compare=False)
+
+    def first(self, count: int) -> Study:
+        """The study of its first cases alone."""
+        return dataclasses.replace(self, cases=self.cases[:count], columns=None)
 
     @cached_property
     def table(self) -> SpeedTable:
@@ -274,13 +282,18 @@ def make_study(
     source: Source | None = None,
     options: Options | None = None,
     settings: Settings | None = None,
+    completed: Completed | None = None,
 ) -> Study:
-    """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows."""
+    """Evaluate every entry and gather the issues of reading and evaluating, in the order of the rows.
+
+    ``completed`` are the entries' scenarios as columns, where whoever read them has these.
+    """
     listed, found = list(entries), list(issues)
     options, settings = options or Options(), settings or Settings()
+    results, columns = _evaluated(listed, completed)
     cases = [
         Case(number, result, entry.origin)
-        for number, (entry, result) in enumerate(zip(listed, _evaluated(listed), strict=True), 1)
+        for number, (entry, result) in enumerate(zip(listed, results, strict=True), 1)
     ]
     cases = _with_currency(cases, settings.currency, options.day)
     found += [issue for case in cases for issue in case.result.issues]
@@ -293,22 +306,22 @@ def make_study(
         return ours, "" if ours else issue.sheet, issue.row or 0
 
     found.sort(key=place)
-    return Study(tuple(cases), left_out, tuple(found), source or Source(), options, settings)
+    return Study(tuple(cases), left_out, tuple(found), source or Source(), options, settings, columns)
 
 
-def _evaluated(entries: list[Entry]) -> list[Result]:
-    """Each entry's result, its issues at their cells."""
+def _evaluated(entries: list[Entry], completed: Completed | None) -> tuple[list[Result], ResultColumns | None]:
+    """Each entry's result, its issues at their cells; of many entries the columns of their figures besides."""
     if len(entries) >= _IN_COLUMNS_FROM:
         # Loads numpy, which a small study can do without.
         from planner.plan.bulk import evaluate_each  # noqa: PLC0415
 
         resolutions = [entry.resolution for entry in entries]
-        return evaluate_each(resolutions, lambda at, issue: entries[at].origin.locate(issue))
+        return evaluate_each(resolutions, completed, lambda at, issue: entries[at].origin.locate(issue))
     found = []
     for entry in entries:
         result = evaluate_resolved(entry.resolution)
         found.append(dataclasses.replace(result, issues=tuple(map(entry.origin.locate, result.issues))))
-    return found
+    return found, None
 
 
 def _with_currency(cases: list[Case], wanted: str, today: dt.date) -> list[Case]:

@@ -274,7 +274,7 @@ def cost_rows(study: Study, writing: Writing) -> RowSheet:
     if not study.is_priced and len(study.cases) > LARGE:
         # Without a price there are devices and requests to tell, which demand is planned from, as far as it is.
         left_out = len(study.cases) - FIXES_LIMIT
-        study = dataclasses.replace(study, cases=study.cases[:FIXES_LIMIT])
+        study = study.first(FIXES_LIMIT)
         writing = dataclasses.replace(writing, shapes=None)
     parts = cost_parts(study)
     return RowSheet(

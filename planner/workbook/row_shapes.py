@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from planner import catalog
 from planner.headers import RowCells
+from planner.plan.bulk import columns_of_results
 from planner.plan.bulk_columns import NUMBERS, combined
 from planner.plan.evaluate import BITS, TEXTS
 from planner.plan.fill import FROM_EFFICIENCY, FROM_PARAMETERS
 from planner.plan.recipes import RECIPES
 from planner.plan.resolve import DEFAULT, TYPED
-from planner.plan.scenario import COLUMNS, FIGURES
+from planner.plan.scenario import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from planner.plan.bulk_columns import Codes, Flags, Numbers
-    from planner.plan.study import Case, Origin
+    from planner.plan.bulk_columns import Codes, Flags, Numbers, Words
+    from planner.plan.study import Case, Origin, Study
 
 # A shape of its own for each row that is written cell by cell.
 NO_SHAPE: Final = -1
@@ -41,23 +41,22 @@ _WORDS: Final = tuple(name for name in COLUMNS if name not in NUMBERS and name n
 class RowShapes:
     """The shapes of a study's rows, by the figures that a sheet leaves open: see :class:`RowSheet`."""
 
-    def __init__(self, cases: Sequence[Case]) -> None:
-        self.cases = cases
-        results = [case.result for case in cases]
-        scenarios = [result.scenario for result in results]
-        self.height = len(results)
+    def __init__(self, study: Study) -> None:
+        self.cases = study.cases
+        self.height = len(study.cases)
         self._columns: dict[int, tuple[tuple[str, str], ...]] = {}
-        self.texts = {name: [text or "" for text in map(attrgetter(name), scenarios)] for name in (*TEXTS, *_WORDS)}
-        self.inputs = {name: _numbers(map(attrgetter(name), scenarios)) for name in NUMBERS}
-        self.figures = {name: _numbers(map(attrgetter(name), results)) for name in FIGURES}
+        columns = study.columns or columns_of_results([case.result for case in study.cases])
+        self.texts: dict[str, Words] = {name: columns.completed.columns[name] for name in (*TEXTS, *_WORDS)}
+        self.inputs: dict[str, Numbers] = {name: columns.completed.columns[name] for name in NUMBERS}
+        self.figures = columns.figures
         self._forms: dict[tuple[str, Callable[[str], str]], list[str]] = {}
 
     def said(self, name: str, form: Callable[[str], str]) -> list[str]:
         """A column of texts in another form, which several sheets share."""
         key = name, form
         if key not in self._forms:
-            made = {text: form(text) for text in set(self.texts[name])}
-            self._forms[key] = [made[text] for text in self.texts[name]]
+            made = list(map(form, self.texts[name].words))
+            self._forms[key] = [made[code] for code in self.texts[name].codes.tolist()]
         return self._forms[key]
 
     def amounts(self, name: str) -> list[float]:
@@ -70,11 +69,9 @@ class RowShapes:
     def known(self) -> dict[str, Any]:
         """All that figures are made from, as columns: what one row knows as ``known_of`` and its figures."""
         known: dict[str, Any] = dict(self.inputs)
-        known |= {name: np.array(self.texts[name]) for name in _WORDS}
-        for bits, name in BITS.items():
-            each = {text: catalog.precision_bits(text) if text else np.nan for text in set(self.texts[name])}
-            known[bits] = np.array([each[text] for text in self.texts[name]], np.float64)
-        return known | self.figures
+        known |= {name: self.texts[name].texts() for name in _WORDS}
+        known |= {bits: self.texts[name].map(catalog.precision_bits) for bits, name in BITS.items()}
+        return known | dict(self.figures)
 
     def of(self, open_figures: Mapping[str, Mapping[str, float]]) -> Codes:
         """The shape of each row of a sheet, by number; ``NO_SHAPE`` for rows to be written cell by cell."""
@@ -94,10 +91,10 @@ class RowShapes:
         for column in (*self.inputs.values(), *self.figures.values()):
             yield np.isnan(column), 2
         for name in TEXTS:
-            yield np.array([not text for text in self.texts[name]], bool), 2
+            yield self.texts[name].codes == 0, 2
         # A currency says whether and how amounts are converted.
         for name in (*_WORDS, "currency"):
-            yield _codes(self.texts[name])
+            yield self.texts[name].codes, len(self.texts[name].words)
         for name in RECIPES:
             yield self._ways(name, self.known), len(RECIPES[name]) + 1
         sources = self._sources
@@ -160,9 +157,9 @@ class RowShapes:
         for column in (*self.inputs.values(), *self.figures.values()):
             odd |= np.isinf(column)
         for name in TEXTS:
-            strange = {text for text in set(self.texts[name]) if len(text) > _LONGEST_LITERAL or _ODD.search(text)}
-            if strange:
-                odd |= np.array([text in strange for text in self.texts[name]], bool)
+            strange = [len(text) > _LONGEST_LITERAL or bool(_ODD.search(text)) for text in self.texts[name].words]
+            if any(strange):
+                odd |= np.array(strange)[self.texts[name].codes]
         for at, case in enumerate(self.cases):
             # The cell of a merge may stand in another row.
             odd[at] |= not _in_row(case.origin)
@@ -179,10 +176,6 @@ def _in_row(origin: Origin) -> bool:
 
 _DIGITS: Final = "0123456789"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def _numbers(values: Iterable[Any]) -> Numbers:
-    return np.array(list(values), np.float64)
 
 
 def _codes(values: Sequence[Any]) -> tuple[Codes, int]:

@@ -81,7 +81,7 @@ def result_sheets(
     ``names`` are the names that they get (:func:`sheet_names`); ``linked`` says whether the scenario sheet stands
     in the same workbook, so that cells can refer to it.
     """
-    shapes = RowShapes(study.cases) if patterned and len(study.cases) >= PATTERNED_FROM else None
+    shapes = RowShapes(study) if patterned and len(study.cases) >= PATTERNED_FROM else None
     writing = Writing(functions, names or sheet_names(()), linked and bool(study.source.sheet), shapes)
     return [
         results_sheet(study, writing),

@@ -80,7 +80,7 @@ def run_phases(source: Path, output: Path) -> dict[str, float]:
     with without_gc():
         table = read_scenarios(source)
         marks.append(time.process_time())
-        study = make_study(table.entries, skipped=table.skipped, issues=table.issues)
+        study = make_study(table.entries, skipped=table.skipped, issues=table.issues, completed=table.completed)
         marks.append(time.process_time())
         write_results(study, output, into=source, force=True)
         marks.append(time.process_time())
