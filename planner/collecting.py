@@ -19,4 +19,8 @@ def without_gc() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                # What was made meanwhile counts as old from here on, or all of it would be looked through at once.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -274,16 +274,23 @@ def _functions(asked: Functions, workbook: ReadWorkbook) -> tuple[Functions, lis
 
 def _static(study: Study, functions: Functions) -> list[Issue]:
     """What to say of inputs that stand in the result sheets as values, since no formula can read their cells."""
-    cells = [
-        case.origin.cells[name]
-        for case in study.cases
-        for name in COLUMNS
-        if name in case.origin.cells
-        and case.result.sources.get(name) == TYPED
-        and not isinstance(COLUMNS[name].rule, Text)
-        and name not in case.origin.plain
-        and name not in case.origin.links
-    ]
+    # Which inputs those are is the same for all rows that were filled alike.
+    alike: dict[tuple[object, ...], list[str]] = {}
+    cells = []
+    for case in study.cases:
+        origin, sources = case.origin, case.result.sources
+        key = (id(sources), tuple(origin.cells), origin.plain, tuple(origin.links))
+        if key not in alike:
+            alike[key] = [
+                name
+                for name in COLUMNS
+                if name in origin.cells
+                and sources.get(name) == TYPED
+                and not isinstance(COLUMNS[name].rule, Text)
+                and name not in origin.plain
+                and name not in origin.links
+            ]
+        cells += [origin.cells[name] for name in alike[key]]
     if not cells or functions is Functions.NONE:
         return []
     left = len(cells) - _MOST_NAMED

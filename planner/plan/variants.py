@@ -162,10 +162,14 @@ def speed_table(results: Sequence[Result], limit: int = TABLE_LIMIT) -> SpeedTab
     """The speed table of the scenarios' weights and bandwidths beside the standard ones, up to a limit each way."""
     rows = {row.weights_gb: row for row in _STANDARD_ROWS}
     columns = list(_STANDARD_COLUMNS)
+    # Thousands of scenarios share the same few, each told by the first that has it.
+    first: dict[float | None, Result] = {}
     for result in results:
-        row, column = _row_of(result), _column_of(result)
+        first.setdefault(result.weights_gb, result)
+    for row in map(_row_of, first.values()):
         rows.setdefault(row.weights_gb, row)
-        _add_column(columns, column)
+    for column in dict.fromkeys(map(_told_of, results)):
+        _add_column(columns, _column_of(*column))
     kept_rows = sorted(list(rows.values())[:limit], key=lambda row: row.weights_gb)
     kept_columns = sorted(columns[:limit], key=lambda column: (column.bandwidth_gb_s, column.devices))
     left_out = len(rows) - len(kept_rows) + len(columns) - len(kept_columns)
@@ -193,10 +197,13 @@ def _row_of(result: Result) -> TableRow:
     )
 
 
-def _column_of(result: Result) -> TableColumn:
+def _told_of(result: Result) -> tuple[float, float, float | None, float | None]:
+    """What a column is told by: its bandwidth, how many devices, what each has of bandwidth and memory."""
     scenario = result.scenario
-    devices = scenario.devices or 1.0
-    total = result.bandwidth_gb_s or 0.0
-    each = scenario.device_bandwidth_gb_s
+    devices, each = scenario.devices or 1.0, scenario.device_bandwidth_gb_s
+    return (result.bandwidth_gb_s or 0.0, devices, each, scenario.device_memory_gb)
+
+
+def _column_of(total: float, devices: float, each: float | None, memory_gb: float | None) -> TableColumn:
     label = f"{devices:g} x {each:,.10g} GB/s" if each else f"{total:,.10g} GB/s in all"
-    return TableColumn(total, label, scenario.device_memory_gb, devices)
+    return TableColumn(total, label, memory_gb, devices)

@@ -52,6 +52,7 @@ _ODD_CELL: Final = re.compile(
 _ODD: Final = (b"</f></c>", b"/></c>", b"<v></v>", b"</f><v/>", b"<v> ", b" </v>", b"<is><r", b"<rPh", b"\r")
 _ESCAPE: Final = re.compile(rb"_x[0-9A-Fa-f]{4}_")
 _LONG: Final = re.compile(rb"<v>-?\d{16}")
+_TRUTH: Final = b't="b"'
 # What stands in no sheet that a spreadsheet program writes.
 _FOREIGN: Final = (b"<!", b"<?", b"</c>\n", b"</c> ", b"</c>\t", b"\0")
 
@@ -135,9 +136,17 @@ def read_large(package: Package, large: Large, book: Workbook) -> dict[int, dict
         return None
     made = _Cells(book)
     rows: dict[int, dict[int, Cell]] = {}
+    columns = range(1, len(lines[0]) + 1) if lines else ()
+    # TRUE equals 1, so that the cell of one may stand for the other's only where there is no truth value at all.
+    plain = made.plain if _TRUTH in large.data else made.kept.__getitem__
     for row, line in enumerate(lines, 1):
         if row not in large.left:
-            cells = {column: made.plain(value) for column, value in enumerate(line, 1) if value != ""}
+            # Most rows are full, and made without a step of the interpreter for each cell.
+            cells = (
+                {column: plain(value) for column, value in enumerate(line, 1) if value != ""}
+                if "" in line
+                else dict(zip(columns, map(plain, line), strict=True))
+            )
             if cells:
                 rows[row] = cells
     for row, column, style in made.telling(large.data):
@@ -145,6 +154,16 @@ def read_large(package: Package, large: Large, book: Workbook) -> dict[int, dict
         if cell is not None and type(cell.value) in {int, float}:
             rows[row][column] = made.shown(cell.value, style)
     return rows
+
+
+class _Kept(dict[Any, Cell]):
+    """The cell of each value that is no truth value."""
+
+    def __missing__(self, value: Any) -> Cell:
+        # openpyxl tells whole numbers by how they are written; calamine gives floats alone.
+        whole = type(value) is float and value.is_integer() and abs(value) < _WHOLE
+        self[value] = found = Cell(int(value) if whole else value)
+        return found
 
 
 class _Cells:
@@ -155,19 +174,12 @@ class _Cells:
         known: Any = book  # what its own reader knows of formats has no public name
         self.dates, self.spans = known._date_formats, known._timedelta_formats  # noqa: SLF001
         self.formats = _formats(book, known._cell_styles, self.dates)  # noqa: SLF001
-        self.kept: dict[Any, Cell] = {}
+        self.kept = _Kept()
         self.switches = {True: Cell(True), False: Cell(False)}
         self.looks: dict[tuple[float, int], Cell] = {}
 
     def plain(self, value: Any) -> Cell:
-        if type(value) is bool:
-            return self.switches[value]
-        found = self.kept.get(value)
-        if found is None:
-            # openpyxl tells whole numbers by how they are written; calamine gives floats alone.
-            whole = type(value) is float and value.is_integer() and abs(value) < _WHOLE
-            found = self.kept[value] = Cell(int(value) if whole else value)
-        return found
+        return self.switches[value] if type(value) is bool else self.kept[value]
 
     def telling(self, data: bytes) -> Iterator[tuple[int, int, int]]:
         """The cells, by row and column, whose look says more than their value, and that look."""

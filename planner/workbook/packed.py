@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
@@ -53,11 +54,23 @@ class Packed:
         file = tempfile.TemporaryFile()  # noqa: SIM115
         packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _RAW)
         crc = size = 0
+
+        def pack(portion: bytes) -> None:
+            nonlocal crc, size
+            crc = zlib.crc32(portion, crc)
+            size += len(portion)
+            file.write(packer.compress(portion))
+
         try:
-            for portion in portions:
-                crc = zlib.crc32(portion, crc)
-                size += len(portion)
-                file.write(packer.compress(portion))
+            # A portion is packed while the next one is made.
+            with ThreadPoolExecutor(1) as worker:
+                packing: Future[None] | None = None
+                for portion in portions:
+                    if packing:
+                        packing.result()
+                    packing = worker.submit(pack, portion)
+                if packing:
+                    packing.result()
             file.write(packer.flush())
         except OSError as error:
             file.close()

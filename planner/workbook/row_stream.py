@@ -11,6 +11,7 @@ import dataclasses
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -44,6 +45,12 @@ _LOOK, _ORIGIN = "\ue002", "\ue003"
 _LOOKS: Final = re.compile("\ue002(\\d+)")
 _OFFSET: Final = 0xE020
 _MOST_OFFSETS: Final = 100
+# What marks a row's number in a finished pattern: characters that no XML holds, and one byte each, so that rows
+# without foreign letters stay texts of single bytes, which are written several times as fast.
+_MARKS: Final = "".join(map(chr, (*range(1, 9), *range(14, 32), *range(_OFFSET, _OFFSET + _MOST_OFFSETS))))
+# Columns whose first rows hold so few numbers that their texts are worth keeping.
+_SAMPLE: Final = 2048
+_FEW: Final = 512
 # Row numbers that no sheet has, with digits unlike those of any factor in a formula.
 _FAR: Final = 731_904_600
 _FAR_ORIGIN: Final = 846_203_517
@@ -122,13 +129,39 @@ class _Pattern:
         offsets = tuple(sorted({ord(c) - _OFFSET for c in set(text) if 0 <= ord(c) - _OFFSET < _MOST_OFFSETS}))
         return cls(text, tuple(_SLOTS.findall(text)), offsets, _ORIGIN in text)
 
-    def format(self, looks: Sequence[int]) -> str:
+    def template(self, looks: Sequence[int]) -> _Template:
         """The format string, with the looks that cells have in the workbook."""
         text = _LOOKS.sub(lambda match: str(looks[int(match[1])]), self.text).replace("%", "%%")
-        return _SLOTS.sub(lambda match: _FORMS.get(match[1].rpartition("|")[2], "%s"), text)
+        text = _SLOTS.sub("%s", text)
+        marks = dict(zip(self.offsets, _MARKS, strict=False))
+        for offset, mark in marks.items():
+            text = text.replace(chr(_OFFSET + offset), mark)
+        origin = _MARKS[len(marks)] if self.of_origin else ""
+        if origin:
+            text = text.replace(_ORIGIN, origin)
+        # Most are the row's own: joining what stands between them is faster than replacing them.
+        own = max(marks, key=lambda offset: text.count(marks[offset]))
+        return _Template(text.split(marks.pop(own)), own, marks, origin)
 
 
-_FORMS: Final = {"number": "%.16G", "literal": "%s"}
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A pattern as it is filled: what stands between the numbers of its own row, and the marks of other rows."""
+
+    pieces: list[str]
+    own: int
+    others: dict[int, str]
+    origin: str
+
+    def rows(self, rows: Sequence[int], cases: Sequence[Case]) -> list[str]:
+        """The format string of each row."""
+        made = [str(row + self.own).join(self.pieces) for row in rows]
+        for offset, mark in self.others.items():
+            made = [line.replace(mark, str(row + offset)) for line, row in zip(made, rows, strict=True)]
+        if self.origin:
+            mark = self.origin
+            made = [line.replace(mark, str(cases[row].origin.row)) for line, row in zip(made, rows, strict=True)]
+        return made
 
 
 def _content(value: Any, computed: str) -> str:
@@ -160,6 +193,24 @@ def _literal(text: str) -> str:
     return escaped(text.replace('"', '""'))
 
 
+class _Texts(dict[float, str]):
+    """The texts of a column's numbers, which are few."""
+
+    def __init__(self, form: Callable[[float], str]) -> None:
+        super().__init__()
+        self.form = form
+
+    def __missing__(self, number: float) -> str:
+        self[number] = text = self.form(number)
+        return text
+
+
+# How a number stands in a file: as a cell's own value, as a formula's, within a formula.
+_NUMBERS: Final[Mapping[str, Callable[[float], str]]] = {
+    "number": "{:.16G}".format,
+    "value": repr,
+    "literal": "{:.15g}".format,
+}
 _AS: Final[Mapping[str, Callable[[Any], str]]] = {
     "content": content,
     "kind": kind_of,
@@ -176,6 +227,8 @@ class RowStream:
         self.rows = rows
         self.looks: dict[Style, int] = {}
         self.patterns: dict[int, _Pattern] = {}
+        # By what a pattern takes; None where the numbers of a field are too many to keep their texts.
+        self.texts: dict[str, _Texts | None] = {}
         self._prepare(look)
 
     @property
@@ -209,18 +262,20 @@ class RowStream:
 
     def chunks(self, looks: Sequence[int]) -> Iterator[bytes]:
         """The rows as XML, in portions; ``looks`` says where each cell format stands in the workbook."""
-        formats = {shape: pattern.format(looks) for shape, pattern in self.patterns.items()}
+        templates = {shape: pattern.template(looks) for shape, pattern in self.patterns.items()}
         mapped = {style: looks[number] for style, number in self.looks.items()}
         shapes = self.rows.shapes
         for start in range(0, len(shapes), _CHUNK):
-            found: list[str] = [""] * len(shapes[start : start + _CHUNK])
-            for shape, rows in _groups(shapes[start : start + _CHUNK]):
-                if shape in formats:
-                    made = self._by_pattern(self.patterns[shape], formats[shape], (rows + start).tolist())
+            chunk = range(start, min(start + _CHUNK, len(shapes)))
+            columns = _Columns(self.rows, self.texts, chunk)
+            found: list[str] = [""] * len(chunk)
+            for shape, places in _groups(shapes[chunk.start : chunk.stop]):
+                if shape in templates:
+                    made = columns.fill(templates[shape], self.patterns[shape].taken, places)
                 else:
-                    made = [self._by_cells(row, mapped) for row in (rows + start).tolist()]
-                for row, text in zip(rows.tolist(), made, strict=True):
-                    found[row] = text
+                    made = [self._by_cells(chunk[place], mapped) for place in places]
+                for place, text in zip(places, made, strict=True):
+                    found[place] = text
             for first in range(0, len(found), _PORTION):
                 yield "".join(found[first : first + _PORTION]).encode()
 
@@ -229,52 +284,71 @@ class RowStream:
         at = self.rows.first + row
         return row_xml(cells, looks, at, wrapped_heights(cells, self.rows.widths).get(at))
 
-    def _by_pattern(self, pattern: _Pattern, text: str, rows: list[int]) -> list[str]:
-        computed: dict[int, list[Any]] = {}
-        columns = [self._column(taken, rows, computed) for taken in pattern.taken]
-        made = [text % values for values in zip(*columns, strict=True)] if columns else [text] * len(rows)
-        for offset in pattern.offsets:
-            mark = chr(_OFFSET + offset)
-            made = [line.replace(mark, str(row + offset)) for line, row in zip(made, rows, strict=True)]
-        if pattern.of_origin:
-            cases = self.rows.cases
-            made = [line.replace(_ORIGIN, str(cases[row].origin.row)) for line, row in zip(made, rows, strict=True)]
-        return made
 
-    def _column(self, taken: str, rows: list[int], computed: dict[int, list[Any]]) -> Sequence[Any]:
+class _Columns:
+    """What goes into the places of patterns, for some rows on end: each column is written once for all shapes."""
+
+    def __init__(self, rows: Rows, texts: dict[str, _Texts | None], chunk: range) -> None:
+        self.rows, self.texts, self.chunk = rows, texts, chunk
+        self.columns: dict[str, list[str]] = {}
+        self.values: dict[int, list[Any]] = {}
+
+    def fill(self, template: _Template, taken: Sequence[str], places: list[int]) -> list[str]:
+        """The rows at these places of the chunk, by their template."""
+        made = template.rows([self.chunk[place] for place in places], self.rows.cases)
+        if not taken:
+            return made
+        columns = [self.column(each) for each in taken]
+        if len(places) > 1:
+            # Several values at a time, without a step of the interpreter for each.
+            pick = itemgetter(*places)
+            picked = zip(*map(pick, columns), strict=True)
+        else:
+            picked = iter([tuple(column[places[0]] for column in columns)])
+        return [text % values for text, values in zip(made, picked, strict=True)]
+
+    def column(self, taken: str) -> list[str]:
         """What goes into one place of a pattern, for each row."""
+        if taken not in self.columns:
+            self.columns[taken] = self._column(taken)
+        return self.columns[taken]
+
+    def _column(self, taken: str) -> list[str]:
         field, _, form = taken.partition("|")
         kind, _, name = field.partition(".")
         if kind == "height":
-            return self._heights(rows, computed)
+            return self._heights()
         if kind == "cell":
-            return list(map(_AS[form], self._computed(int(name), rows, computed)))
+            return list(map(_AS[form], self._values(int(name))))
+        rows = slice(self.chunk.start, self.chunk.stop)
         if kind == "text":
-            texts = self.rows.columns.said(name, _AS[form])
-            return [texts[row] for row in rows]
+            return self.rows.columns.said(name, _AS[form])[rows]
         columns = self.rows.columns.inputs if kind == "in" else self.rows.columns.figures
-        numbers: list[float] = columns[name][rows].tolist()
-        return [f"{number:.15g}" for number in numbers] if form == "literal" else numbers
+        if taken not in self.texts:
+            few = len(np.unique(columns[name][:_SAMPLE])) <= _FEW
+            self.texts[taken] = _Texts(_NUMBERS[form]) if few else None
+        texts = self.texts[taken]
+        return list(map(_NUMBERS[form] if texts is None else texts.__getitem__, columns[name][rows].tolist()))
 
-    def _computed(self, column: int, rows: list[int], computed: dict[int, list[Any]]) -> list[Any]:
-        if column not in computed:
+    def _values(self, column: int) -> list[Any]:
+        if column not in self.values:
             value = self.rows.computed[column]
-            computed[column] = [value(row, self.rows.cases[row]) for row in rows]
-        return computed[column]
+            self.values[column] = [value(row, self.rows.cases[row]) for row in self.chunk]
+        return self.values[column]
 
-    def _heights(self, rows: list[int], computed: dict[int, list[Any]]) -> list[str]:
+    def _heights(self) -> list[str]:
         """The heights that wrapped texts need, which are among the computed cells."""
-        lines = [1] * len(rows)
+        lines = [1] * len(self.chunk)
         for column in self.rows.computed:
             if column in self.rows.wrapped:
-                for at, value in enumerate(self._computed(column, rows, computed)):
+                for at, value in enumerate(self._values(column)):
                     if isinstance(value, str):
                         lines[at] = max(lines[at], lines_of(value, self.rows.widths[column]))
         return [height_attributes(line_height(count) if count > 1 else None) for count in lines]
 
 
-def _groups(shapes: Codes) -> Iterator[tuple[int, Codes]]:
-    """The rows of each shape, in their order."""
+def _groups(shapes: Codes) -> Iterator[tuple[int, list[int]]]:
+    """The places of each shape, in their order."""
     order = np.argsort(shapes, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(shapes[order])) + 1):
-        yield int(shapes[rows[0]]), rows
+    for places in np.split(order, np.flatnonzero(np.diff(shapes[order])) + 1):
+        yield int(shapes[places[0]]), places.tolist()
