@@ -28,6 +28,9 @@ def escaped(text: str) -> str:
 
 def inline_text(text: str) -> str:
     """What an inline string holds: its text, with blanks at its ends kept and control characters in their escapes."""
+    # Most texts hold nothing that is written otherwise, no blanks at their ends, and no such escape.
+    if text.isprintable() and "_x" not in text and text == text.strip(" ") and len(text) <= LONGEST_TEXT:
+        return f"<t>{escaped(text)}</t>"
     text = _ESCAPE.sub("_x005F_", text[:LONGEST_TEXT])
     text = _CONTROL.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
     text = text.replace("\ufffe", "_xFFFE_").replace("\uffff", "_xFFFF_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.headers import column_letters
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 # Lines written at once.
 _CHUNK: Final = 4096
+# Texts of a column that are kept, as those of a few kinds are.
+_MOST_KNOWN: Final = 2048
 
 
 class LineStream:
@@ -25,6 +26,10 @@ class LineStream:
         self.lines = lines
         self.looks = [look(style) for style in lines.styles]
         self.linked = look(lines.linked)
+        letters = [column_letters(at + 1) for at in range(len(self.looks))]
+        # What stands between the row's numbers.
+        self.pieces = ['<row r="', '"%s>' + f'<c r="{letters[0]}', *(f'%s<c r="{letter}' for letter in letters[1:])]
+        self.pieces.append("%s</row>")
         self.wrapped = [lines.widths[column] if style.wrap else 0.0 for column, style in enumerate(lines.styles)]
 
     @property
@@ -39,27 +44,46 @@ class LineStream:
 
     def chunks(self, looks: Sequence[int]) -> Iterator[bytes]:
         """The rows as XML, in portions; ``looks`` says where each cell format stands in the workbook."""
-        starts = [(f'<c r="{column_letters(at + 1)}', f'" s="{looks[look]}"') for at, look in enumerate(self.looks)]
-        linked = f'" s="{looks[self.linked]}"'
+        tails = [_Tails(f'" s="{looks[look]}"', f'" s="{looks[self.linked]}"') for look in self.looks]
         for first in range(0, self.lines.count, _CHUNK):
             rows = range(first, min(first + _CHUNK, self.lines.count))
-            yield "".join([self._row(at, starts, linked) for at in rows]).encode()
+            columns = list(zip(*map(self.lines.line, rows), strict=True))
+            heights = self._heights(columns)
+            cells = [tail.of(column) for tail, column in zip(tails, columns, strict=True)]
+            made = zip(rows, zip(heights, *cells, strict=True), strict=True)
+            yield "".join([str(self.lines.first + at + 1).join(self.pieces) % values for at, values in made]).encode()
 
-    def _row(self, at: int, starts: Sequence[tuple[str, str]], linked: str) -> str:
-        row = self.lines.first + at + 1
-        cells, most = "", 1
-        for (start, look), (value, formula), width in zip(starts, self.lines.line(at), self.wrapped, strict=True):
-            if formula:
-                called = escaped(formula.removeprefix("="))
-                cells += f"{start}{row}{linked}{kind_of(value)}><f>{called}</f><v>{stored(value)}</v></c>"
-                continue
-            cells += f"{start}{row}{look}{_content(value)}"
+    def _heights(self, columns: Sequence[Sequence[tuple[Any, str]]]) -> list[str]:
+        """Each row's height, as the longest of its wrapped texts needs it."""
+        most = [1] * len(columns[0])
+        for column, width in zip(columns, self.wrapped, strict=True):
             # A text of one line, as most are, needs no counting.
-            if width and isinstance(value, str) and len(value) > width // 2:
-                most = max(most, lines_of(value, width))
-        return f'<row r="{row}"{height_attributes(line_height(most) if most > 1 else None)}>{cells}</row>'
+            if width:
+                for at, (value, formula) in enumerate(column):
+                    if len(value or "") > width // 2 and not formula:
+                        most[at] = max(most[at], lines_of(value, width))
+        return [height_attributes(line_height(count) if count > 1 else None) for count in most]
 
 
-@lru_cache(maxsize=4096)
-def _content(value: Any) -> str:
-    return content(value)
+class _Tails:
+    """What follows the row's number in each cell of a column: its look and what it holds."""
+
+    def __init__(self, look: str, linked: str) -> None:
+        self.look, self.linked = look, linked
+        self.known: dict[str | None, str] | None = {}
+
+    def of(self, column: Sequence[tuple[Any, str]]) -> list[str]:
+        """The tails of some rows on end."""
+        if self.known is None:
+            return [self._linked(*cell) if cell[1] else self.look + content(cell[0]) for cell in column]
+        known = self.known
+        for value in {value for value, formula in column if not formula} - known.keys():
+            known[value] = self.look + content(value)
+        if len(known) > _MOST_KNOWN:
+            # Texts that differ from row to row are not worth keeping.
+            self.known = None
+        return [self._linked(*cell) if cell[1] else known[cell[0]] for cell in column]
+
+    def _linked(self, value: Any, formula: str) -> str:
+        called = escaped(formula.removeprefix("="))
+        return f"{self.linked}{kind_of(value)}><f>{called}</f><v>{stored(value)}</v></c>"
