@@ -85,6 +85,9 @@ class Text:
     def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
         """The text without surrounding blanks."""
         value = typed.value
+        if isinstance(value, str) and value.isprintable() and value == value.strip(" ") and "  " not in value:
+            # As most are: of what is printable, only blanks can be too many.
+            return Understood(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         # A line break in a name would break every table and list that shows it.
@@ -380,6 +383,11 @@ def number_format(name: str, column: Column) -> str:
     return "#,##0" + ("." + "0" * decimals if decimals else "")
 
 
+# Below this and to so many decimals a number has fewer than fifteen digits.
+_PLAIN_BELOW: Final = 1e9
+_PLAIN_DECIMALS: Final = 5
+
+
 def rounded(value: float, decimals: int) -> str:
     """A number as Excel shows it: half away from zero, from the fifteen digits that Excel reads, thousands grouped.
 
@@ -388,7 +396,12 @@ def rounded(value: float, decimals: int) -> str:
     """
     if not math.isfinite(value):
         return str(value)
-    exact = Decimal(f"{value:.15g}")
+    digits = f"{value:.15g}"
+    next_digit = digits.partition(".")[2][decimals : decimals + 1]
+    # Python's own rounding differs in ties alone, which have a five there, and in digits that Excel does not read.
+    if next_digit != "5" and abs(value) < _PLAIN_BELOW and decimals <= _PLAIN_DECIMALS and "e" not in digits:
+        return f"{value:,.{decimals}f}"
+    exact = Decimal(digits)
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,f}"
 
 

@@ -1,7 +1,7 @@
 import datetime as dt
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated
 
 import pytest
@@ -22,6 +22,7 @@ from planner.columns import (
     header,
     number_format,
     read_value,
+    rounded,
     shown,
 )
 from planner.plan.scenario import COLUMNS, FIGURES
@@ -543,3 +544,32 @@ def test_every_column_has_a_label_help_and_aliases_of_its_own():
     aliases = [alias for column in COLUMNS.values() for alias in column.aliases]
     assert len(set(aliases)) == len(aliases)
     assert all(column.help for column in (*COLUMNS.values(), *FIGURES.values()))
+
+
+# Ties and their neighbours, noise behind the fifteenth digit, and sizes from the tiny to the huge.
+HALVES = st.builds(
+    lambda whole, places: (2 * whole + 1) / 2 / 10**places, st.integers(-(10**9), 10**9), st.integers(0, 7)
+)
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False, min_value=-1e18, max_value=1e18),
+    HALVES,
+    HALVES.map(lambda value: math.nextafter(value, math.inf)),
+    HALVES.map(lambda value: math.nextafter(value, -math.inf)),
+    st.floats(min_value=-1e-4, max_value=1e-4),
+)
+
+
+@given(NUMBERS, st.integers(0, 8))
+def test_a_number_is_rounded_from_its_fifteen_digits_half_away_from_zero(value, decimals):
+    exact = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    assert rounded(value, decimals) == f"{exact:,f}"
+
+
+@pytest.mark.parametrize(
+    "text", ["Llama 70B", " a", "a  b", "a\u00a0b", "tab\there", "line\nbreak", "bell\x07", "Gerät", "負荷", ""]
+)
+def test_a_text_is_taken_without_surplus_blanks(text):
+    found = read_value("name", COLUMNS["name"], Typed(text))
+    assert found.value == " ".join(text.replace("\x07", "").split())
+    assert found.plain == (found.value == text)
+    assert bool(found.note) == ("\x07" in text)

@@ -110,8 +110,10 @@ def evaluate_each(
     """
     completed = completed or Completed.of(resolutions)
     columns = ResultColumns(completed, compute_columns(completed.columns))
-    figures: dict[str, Any] = {name: listed(column) for name, column in columns.figures.items()}
-    told = zip(*(figures[name] for name in TOLD_BY), strict=True)
+    # A figure that no row has is left at its default.
+    known = {name: column for name, column in columns.figures.items() if not np.isnan(column).all()}
+    figures: dict[str, Any] = {name: listed(column) for name, column in known.items()}
+    told = zip(*(figures.get(name, [None] * len(resolutions)) for name in TOLD_BY), strict=True)
     missing = [
         not_modelled(each.scenario, dict(zip(TOLD_BY, values, strict=True)), each.sources)
         for each, values in zip(resolutions, told, strict=True)

@@ -76,6 +76,11 @@ class Completed:
         columns = completed_columns([resolution.scenario for resolution in resolutions])
         return cls(columns, ok, noted, np.arange(height), [resolution.sources for resolution in resolutions])
 
+    def is_bare(self, name: str) -> bool:
+        """Whether no row has anything in a column of numbers."""
+        column = self.columns[name]
+        return not isinstance(column, Words) and bool(np.isnan(column).all())
+
     def taking(self, rows: Codes) -> Completed:
         """Some rows of them."""
         columns = {name: taken_from(column, rows) for name, column in self.columns.items()}
@@ -107,7 +112,7 @@ def resolve_each(
     ([True, False], [1.0, 1.0])
     """
     completed = complete_columns(typed, library)
-    fields = {name: listed(completed.columns[name], blank) for name, _, blank in BLANKS}
+    fields = {name: listed(completed.columns[name], blank) for name, _, blank in BLANKS if not completed.is_bare(name)}
     scenarios = objects_of(Scenario, fields, height)
     shared: dict[int, Mapping[str, str]] = {}
     found = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from planner import catalog
@@ -35,6 +36,12 @@ _SIZE_DIFFERS: Final = 0.2
 
 # Per-stream rate at a batch against batch 1, public measurements on HBM devices under a serving engine.
 MEASURED_BATCH_SHARE: Final = ((8, 0.89), (16, 0.83), (32, 0.77), (64, 0.64), (128, 0.48))
+
+# The same in words, the largest batch first.
+_MEASURED_AT: Final = tuple(
+    (size, f"public measurements give {as_percent(share)} of the batch-1 rate at batch {size} on HBM devices")
+    for size, share in reversed(MEASURED_BATCH_SHARE)
+)
 
 # The short flags that sheets and report print, by code.
 FLAGS: Final = {
@@ -167,8 +174,7 @@ def _batch(result: Result) -> Issue | None:
     batch = result.scenario.batch or 1
     if batch < BATCH_NOTED_FROM:
         return None
-    size, share = max((pair for pair in MEASURED_BATCH_SHARE if pair[0] <= batch), key=lambda pair: pair[0])
-    measured = f"public measurements give {as_percent(share)} of the batch-1 rate at batch {size} on HBM devices"
+    measured = next(said for size, said in _MEASURED_AT if size <= batch)
     if batch > BATCH_WARNED_ABOVE:
         counted = has_range(result)
         return _warning(
@@ -189,7 +195,8 @@ def _batch(result: Result) -> Issue | None:
 
 
 def _above_ceiling(result: Result) -> Issue | None:
-    measured, ceiling = result.scenario.measured_tokens_per_sec, hard_ceiling(result)
+    measured = result.scenario.measured_tokens_per_sec
+    ceiling = None if measured is None else hard_ceiling(result)
     if measured is None or ceiling is None or measured <= ceiling:
         return None
     return _warning(
@@ -307,14 +314,18 @@ def _ceiling(result: Result) -> Issue | None:
     )
 
 
+# What times are made of, and the flag where it is missing.
+_TIMES: Final = {"prefill_tokens_per_sec": "no-prefill", "prompt_tokens": "no-prefill", "output_tokens": "no-output"}
+_times_in: Final = attrgetter(*_TIMES)
+
+
 def _times(result: Result) -> Issue | None:
     scenario = result.scenario
-    wanted = {"prefill_tokens_per_sec": "no-prefill", "prompt_tokens": "no-prefill", "output_tokens": "no-output"}
-    missing = [name for name in wanted if getattr(scenario, name) is None]
+    if None not in _times_in(scenario):
+        return None
+    missing = [name for name in _TIMES if getattr(scenario, name) is None]
     if missing == ["prefill_tokens_per_sec"] and has_range(result) and result.prefill_s is not None:
         # The estimate has its own prefill, and what follows from it.
-        return None
-    if not missing:
         return None
     blank = [
         FIGURES[name].label.lower()
@@ -324,7 +335,7 @@ def _times(result: Result) -> Issue | None:
     *others, last = (COLUMNS[name].label.lower() for name in missing)
     named = f"{', '.join(others)} and {last}" if others else last
     return _note(
-        wanted[missing[0]],
+        _TIMES[missing[0]],
         missing[0],
         f"Without {named}, these stay blank: {', '.join(blank)}",
         f"Fill {', '.join(header_of(name) for name in missing)}",

@@ -273,11 +273,8 @@ def _target(result: Result) -> Issue | None:
 
 def missed_targets(result: Result) -> tuple[str, ...]:
     """Which of its own targets a scenario misses: ``speed``, ``response``; a response that is not known misses none."""
-    speed, within, takes = (
-        result.scenario.target_tokens_per_sec,
-        result.scenario.target_response_s,
-        response_of(result),
-    )
+    speed, within = result.scenario.target_tokens_per_sec, result.scenario.target_response_s
+    takes = None if within is None else response_of(result)
     found = ["speed"] if speed is not None and planning_rate(result) < speed else []
     if within is not None and takes is not None and takes > within:
         found.append("response")
@@ -299,9 +296,11 @@ COST_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (
 )
 
 
+# Of targets and loads, which a scenario may have without a price.
+_RULES: Final[tuple[Callable[[Result], Issue | None], ...]] = (_target, _requests_differ)
+
+
 def cost_issues(result: Result) -> tuple[Issue, ...]:
     """Every warning and note that a result's money and targets call for."""
-    found: tuple[Issue | None, ...] = (_target(result), _requests_differ(result))
-    if is_priced(result.scenario):
-        found += tuple(rule(result) for rule in COST_RULES)
-    return tuple(issue for issue in found if issue)
+    rules = _RULES + COST_RULES if is_priced(result.scenario) else _RULES
+    return tuple(issue for rule in rules if (issue := rule(result)))

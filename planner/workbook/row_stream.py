@@ -299,12 +299,10 @@ class _Columns:
         if not taken:
             return made
         columns = [self.column(each) for each in taken]
+        picked: Iterable[tuple[str, ...]] = [tuple(column[places[0]] for column in columns)]
         if len(places) > 1:
             # Several values at a time, without a step of the interpreter for each.
-            pick = itemgetter(*places)
-            picked = zip(*map(pick, columns), strict=True)
-        else:
-            picked = iter([tuple(column[places[0]] for column in columns)])
+            picked = zip(*map(itemgetter(*places), columns), strict=True)
         return [text % values for text, values in zip(made, picked, strict=True)]
 
     def column(self, taken: str) -> list[str]:
