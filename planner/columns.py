@@ -87,7 +87,7 @@ class Text:
         value = typed.value
         if isinstance(value, str) and value.isprintable() and value == value.strip(" ") and "  " not in value:
             # As most are: of what is printable, only blanks can be too many.
-            return Understood(value)
+            return Understood(value, plain=True)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         # A line break in a name would break every table and list that shows it.

@@ -158,11 +158,9 @@ def write_results(
         functions, _ = _functions(functions, workbook)
         names = sheet_names(workbook.sheet_names, workbook.ours)
         sheets = result_sheets(study, functions, names=names, linked=False, patterned=True)
-        with (
-            _merged(workbook.package, sheets, functions, lambda _: None, is_copy=True) as merged,
-            replacing(Path(path)) as new,
-        ):
-            _put(merged, new.temporary)
+        write = _merged(workbook.package, sheets, functions, lambda _: None, is_copy=True)
+        with replacing(Path(path)) as new, new.temporary.open("wb") as file:
+            write(file)
         return
     sheets = result_sheets(study, functions, linked=False, patterned=True)
     write_workbook(Path(path), sheets, functions, active="Results")
@@ -318,12 +316,21 @@ def _write(
 ) -> Outcome:
     """The result sheets into a copy of the workbook, or into the workbook itself."""
     sheets = result_sheets(study, job.functions, names=names, patterned=True)
-    with _merged(workbook.package, sheets, job.functions, progress, is_copy=not job.in_place) as merged:
-        if job.in_place and _holds(merged, workbook.package.data):
-            return Outcome(study, (job.output,))
+    write = _merged(workbook.package, sheets, job.functions, progress, is_copy=not job.in_place)
+    with tempfile.SpooledTemporaryFile(max_size=_MOST_IN_MEMORY) as whole:
+        if job.in_place:
+            # What would change nothing is not written at all.
+            write(whole)
+            if _holds(whole, workbook.package.data):
+                return Outcome(study, (job.output,))
         locked = lock_files(job.output.resolve())
         with replacing(job.output, beside=True) as new:
-            _put(merged, new.temporary)
+            with new.temporary.open("wb") as file:
+                if job.in_place:
+                    whole.seek(0)
+                    shutil.copyfileobj(whole, file, _PORTION)
+                else:
+                    write(file)
             if job.in_place and job.source.read_bytes() != workbook.package.data:
                 raise PlannerError(f"{job.source} was changed by another program during the run; run again.")
             stays = new.path != job.output.resolve() or not job.output.exists()
@@ -346,20 +353,12 @@ def _merged(
     progress: Callable[[str], None],
     *,
     is_copy: bool,
-) -> IO[bytes]:
-    """The package with our sheets in it, as a file that is in memory while it is small."""
+) -> Callable[[IO[bytes]], None]:
+    """What writes the package with our sheets in it to a file, once."""
     data, streams = workbook_bytes(sheets, lambda name: progress(f"Writing {name}"))
     progress(f"Merging into {package.path.name}")
     merged = merge(package, package_of(data, package.path), functions, is_copy=is_copy, streams=streams)
-    written = tempfile.SpooledTemporaryFile(max_size=_MOST_IN_MEMORY)  # noqa: SIM115  the caller closes it
-    write_package(package, written, merged.changed, merged.dropped)
-    return written
-
-
-def _put(merged: IO[bytes], path: Path) -> None:
-    merged.seek(0)
-    with path.open("wb") as file:
-        shutil.copyfileobj(merged, file, _PORTION)
+    return lambda target: write_package(package, target, merged.changed, merged.dropped)
 
 
 def _holds(merged: IO[bytes], data: bytes) -> bool:

@@ -32,9 +32,8 @@ from planner.plan.scenario import COLUMNS, FIGURES, Result
 from planner.translate import to_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from planner.issues import Issue
     from planner.plan.bulk_columns import Flags
     from planner.plan.scenario import Scenario
     from planner.plan.ways import Way
@@ -99,14 +98,11 @@ def evaluate_many(scenarios: Sequence[Scenario | Resolution], library: Library =
 
 
 def evaluate_each(
-    resolutions: Sequence[Resolution],
-    completed: Completed | None = None,
-    locate: Callable[[int, Issue], Issue] = lambda _, issue: issue,
+    resolutions: Sequence[Resolution], completed: Completed | None = None
 ) -> tuple[list[Result], ResultColumns]:
     """What ``evaluate_resolved`` gives for each of many completed scenarios, checks and all; and their columns.
 
-    ``completed`` are their columns where those are at hand; ``locate`` puts each issue, with the number of its
-    scenario, where it belongs.
+    ``completed`` are their columns where those are at hand.
     """
     completed = completed or Completed.of(resolutions)
     columns = ResultColumns(completed, compute_columns(completed.columns))
@@ -124,11 +120,11 @@ def evaluate_each(
         "not_modelled": missing,
     }
     found = objects_of(Result, fields, len(resolutions))
-    for at, (resolution, result) in enumerate(zip(resolutions, found, strict=True)):
+    for resolution, result in zip(resolutions, found, strict=True):
         issues = resolution.issues + check(result)
         if issues:
             # Nobody else has the result yet, and a copy of its fields would take longer than its checks.
-            object.__setattr__(result, "issues", tuple(locate(at, issue) for issue in issues))
+            object.__setattr__(result, "issues", issues)
     return found, columns
 
 

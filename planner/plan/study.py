@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -58,20 +59,13 @@ class Origin:
     plain: frozenset[str] = frozenset()
     links: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def cell_of(self, name: str) -> str:
+        """The cell of a field; that of the row's name where the sheet has no column for the field."""
+        return self.cells.get(name) or self.cells.get("name") or (f"A{self.row}" if self.row else "")
+
     def locate(self, issue: Issue) -> Issue:
-        """The issue at its cell; at the row's name where the sheet has no column for the field."""
-        cell = self.cells.get(issue.field) or self.cells.get("name") or (f"A{self.row}" if self.row else "")
-        return Issue(
-            severity=issue.severity,
-            code=issue.code,
-            problem=issue.problem,
-            sheet=self.sheet,
-            cell=cell,
-            field=issue.field,
-            row=self.row or None,
-            accepted=issue.accepted,
-            advice=issue.advice,
-        )
+        """The issue at its cell."""
+        return dataclasses.replace(issue, sheet=self.sheet, cell=self.cell_of(issue.field), row=self.row or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,12 +310,33 @@ def _evaluated(entries: list[Entry], completed: Completed | None) -> tuple[list[
         from planner.plan.bulk import evaluate_each  # noqa: PLC0415
 
         resolutions = [entry.resolution for entry in entries]
-        return evaluate_each(resolutions, completed, lambda at, issue: entries[at].origin.locate(issue))
+        results, columns = evaluate_each(resolutions, completed)
+        _locate(results, [entry.origin for entry in entries])
+        return results, columns
     found = []
     for entry in entries:
         result = evaluate_resolved(entry.resolution)
         found.append(dataclasses.replace(result, issues=tuple(map(entry.origin.locate, result.issues))))
     return found, None
+
+
+def _locate(results: list[Result], origins: list[Origin]) -> None:
+    """Put the issues of many results, which nobody else has yet, at their cells, as ``Origin.locate`` puts one."""
+    from planner.plan.bulk_columns import objects_of  # noqa: PLC0415
+
+    said = [(issue, origin) for result, origin in zip(results, origins, strict=True) for issue in result.issues]
+    fields: dict[str, list[object]] = {name: [getattr(issue, name) for issue, _ in said] for name in _SAID}
+    fields["sheet"] = [origin.sheet for _, origin in said]
+    fields["cell"] = [origin.cell_of(issue.field) for issue, origin in said]
+    fields["row"] = [origin.row or None for _, origin in said]
+    placed = iter(objects_of(Issue, fields, len(said)))
+    for result in results:
+        if result.issues:
+            object.__setattr__(result, "issues", tuple(islice(placed, len(result.issues))))
+
+
+# What an issue says, wherever it stands.
+_SAID: Final = tuple(each.name for each in dataclasses.fields(Issue) if each.name not in {"sheet", "cell", "row"})
 
 
 def _with_currency(cases: list[Case], wanted: str, today: dt.date) -> list[Case]:

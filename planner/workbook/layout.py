@@ -234,7 +234,12 @@ _FILL: Final = 0.97
 
 def lines_of(text: str, width: float) -> int:
     """How many lines a wrapped text takes in a column of this width."""
-    return math.ceil(len(text) / (width * _FILL))
+    return lines_of_length(len(text), width)
+
+
+def lines_of_length(length: int, width: float) -> int:
+    """How many lines a wrapped text of this length takes."""
+    return math.ceil(length / (width * _FILL))
 
 
 def line_height(lines: int) -> float:

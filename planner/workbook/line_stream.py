@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planner.headers import column_letters
 from planner.workbook.cell_xml import content, escaped, height_attributes, kind_of, stored
-from planner.workbook.layout import line_height, lines_of
+from planner.workbook.layout import line_height, lines_of_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,12 +57,13 @@ class LineStream:
         """Each row's height, as the longest of its wrapped texts needs it."""
         most = [1] * len(columns[0])
         for column, width in zip(columns, self.wrapped, strict=True):
-            # A text of one line, as most are, needs no counting.
-            if width:
-                for at, (value, formula) in enumerate(column):
-                    if len(value or "") > width // 2 and not formula:
-                        most[at] = max(most[at], lines_of(value, width))
-        return [height_attributes(line_height(count) if count > 1 else None) for count in most]
+            lengths = [0 if formula or not value else len(value) for value, formula in column] if width else []
+            if lengths and lines_of_length(max(lengths), width) > 1:
+                # Texts differ more than their lengths.
+                counts = {length: lines_of_length(length, width) for length in set(lengths)}
+                most = list(map(max, most, map(counts.__getitem__, lengths)))
+        heights = {count: height_attributes(line_height(count) if count > 1 else None) for count in set(most)}
+        return list(map(heights.__getitem__, most))
 
 
 class _Tails:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, Protocol
@@ -57,7 +56,7 @@ class Packed:
 
         def pack(portion: bytes) -> None:
             nonlocal crc, size
-            crc = zlib.crc32(portion, crc)
+            crc = isal_zlib.crc32(portion, crc)
             size += len(portion)
             file.write(packer.compress(portion))
 
