@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planner.columns import BadValueError, Column, Text, Typed, Understood, read_value
 from planner.headers import column_letters
-from planner.plan.scenario import COLUMNS
 
 if TYPE_CHECKING:
     from planner.headers import Cell, Grid, HeaderCell
@@ -39,16 +37,7 @@ def understand(name: str, column: Column, cell: Cell, head: HeaderCell) -> Under
             f"{column.label} is {cell.value}, an error of the workbook", column.rule.accepted, "cell-error"
         )
     shown = _currencies(column, cell, head)
-    if column is not COLUMNS.get(name):
-        return read_value(name, column, Typed(cell.value, cell.percent, head.factor, shown))
-    # 1, 1.0 and TRUE are equal, and do not mean the same.
-    return _understood(name, type(cell.value).__name__, cell.value, cell.percent, head.factor, shown)
-
-
-@lru_cache(maxsize=16_384)
-def _understood(name: str, _: str, value: Any, percent: bool, factor: float, currencies: tuple[str, ...]) -> Understood:
-    """What a value of a scenario means: most columns hold the same few over and over."""
-    return read_value(name, COLUMNS[name], Typed(value, percent, factor, currencies))
+    return read_value(name, column, Typed(cell.value, cell.percent, head.factor, shown))
 
 
 def _currencies(column: Column, cell: Cell, head: HeaderCell) -> tuple[str, ...]:

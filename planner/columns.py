@@ -76,6 +76,15 @@ class Rule(Protocol):
 _UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
+def is_tidy(text: str) -> bool:
+    r"""Whether a text is taken as it stands, as most are: of what is printable, only blanks can be too many.
+
+    >>> is_tidy("Llama 70B"), is_tidy("two  blanks"), is_tidy("a line\nbreak")
+    (True, False, False)
+    """
+    return text.isprintable() and "  " not in text and text == text.strip(" ")
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Any text; a number is taken as its digits."""
@@ -85,8 +94,7 @@ class Text:
     def read(self, column: Column, unit: units.Unit, typed: Typed) -> Understood:
         """The text without surrounding blanks."""
         value = typed.value
-        if isinstance(value, str) and value.isprintable() and value == value.strip(" ") and "  " not in value:
-            # As most are: of what is printable, only blanks can be too many.
+        if isinstance(value, str) and is_tidy(value):
             return Understood(value, plain=True)
         if isinstance(value, float) and value.is_integer():
             value = int(value)

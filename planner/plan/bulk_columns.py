@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.columns import LARGEST, SMALLEST, BadValueError, Number, Ratio, Typed, read_value
+from planner.columns import LARGEST, SMALLEST, BadValueError, Number, Ratio, Text, Typed, is_tidy, read_value
 from planner.issues import PlannerError
 from planner.plan.scenario import COLUMNS
 
@@ -249,6 +249,8 @@ def _read_each(name: str, values: list[Any], height: int) -> Read:
 def _read_texts(name: str, column: Words) -> Read:
     blank = np.array(list(map(_is_blank, column.words)))
     given = ~blank[column.codes]
+    if type(COLUMNS[name].rule) is Text and all(map(is_tidy, column.words)):
+        return Read(Words(np.array(column.codes), list(column.words)), given, np.zeros(len(given), bool))
     read = Words.of([None if _is_blank(word) else _understood(name, word) for word in column.words])
     understood = Words(read.codes[column.codes], read.words)
     return Read(understood, given, given & (understood.codes == 0))

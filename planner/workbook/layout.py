@@ -140,22 +140,29 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Rows of a long list, for writers that write one after another: ``line`` gives each cell's value and formula.
+    """Rows of a long list, for writers that write one after another.
 
-    ``styles`` are the looks of the columns, ``linked`` that of cells with a formula.
+    ``values`` gives the columns of some rows on end, ``links`` the formulas of the columns whose cells are linked, an
+    empty text where one is not. ``styles`` are the looks of the columns, ``linked`` that of cells with a formula.
     """
 
     first: int
     count: int
-    line: Callable[[int], Sequence[tuple[Any, str]]]
+    values: Callable[[range], Sequence[Sequence[Any]]]
+    links: Callable[[range], Mapping[int, Sequence[str]]]
     styles: Sequence[Style]
     linked: Style
     widths: Mapping[int, float]
 
-    def cells(self, at: int) -> Iterator[CellOut]:
-        """The cells of a line, for writers that write cell by cell."""
-        for column, (value, formula) in enumerate(self.line(at)):
-            yield CellOut(self.first + at, column, value, formula, self.linked if formula else self.styles[column])
+    def cells(self) -> Iterator[CellOut]:
+        """The cells, for writers that write cell by cell."""
+        rows = range(self.count)
+        links = self.links(rows)
+        for column, values in enumerate(self.values(rows)):
+            formulas = links.get(column) or [""] * self.count
+            for at, value, formula in zip(rows, values, formulas, strict=True):
+                style = self.linked if formula else self.styles[column]
+                yield CellOut(self.first + at, column, value, formula, style)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from planner.workbook.cell_xml import content, escaped, height_attributes, kind_
 from planner.workbook.layout import line_height, lines_of_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from planner.workbook.layout import Lines, Style
 
@@ -47,18 +47,24 @@ class LineStream:
         tails = [_Tails(f'" s="{looks[look]}"', f'" s="{looks[self.linked]}"') for look in self.looks]
         for first in range(0, self.lines.count, _CHUNK):
             rows = range(first, min(first + _CHUNK, self.lines.count))
-            columns = list(zip(*map(self.lines.line, rows), strict=True))
-            heights = self._heights(columns)
-            cells = [tail.of(column) for tail, column in zip(tails, columns, strict=True)]
+            columns, links = self.lines.values(rows), self.lines.links(rows)
+            heights = self._heights(columns, links)
+            cells = [
+                tail.of(column, links.get(at)) for at, (tail, column) in enumerate(zip(tails, columns, strict=True))
+            ]
             made = zip(rows, zip(heights, *cells, strict=True), strict=True)
             yield "".join([str(self.lines.first + at + 1).join(self.pieces) % values for at, values in made]).encode()
 
-    def _heights(self, columns: Sequence[Sequence[tuple[Any, str]]]) -> list[str]:
+    def _heights(self, columns: Sequence[Sequence[Any]], links: Mapping[int, Sequence[str]]) -> list[str]:
         """Each row's height, as the longest of its wrapped texts needs it."""
         most = [1] * len(columns[0])
-        for column, width in zip(columns, self.wrapped, strict=True):
-            lengths = [0 if formula or not value else len(value) for value, formula in column] if width else []
-            if lengths and lines_of_length(max(lengths), width) > 1:
+        for at, (column, width) in enumerate(zip(columns, self.wrapped, strict=True)):
+            if not width:
+                continue
+            lengths = [len(value or "") for value in column]
+            if at in links:
+                lengths = [0 if link else length for length, link in zip(lengths, links[at], strict=True)]
+            if lines_of_length(max(lengths), width) > 1:
                 # Texts differ more than their lengths.
                 counts = {length: lines_of_length(length, width) for length in set(lengths)}
                 most = list(map(max, most, map(counts.__getitem__, lengths)))
@@ -73,17 +79,22 @@ class _Tails:
         self.look, self.linked = look, linked
         self.known: dict[str | None, str] | None = {}
 
-    def of(self, column: Sequence[tuple[Any, str]]) -> list[str]:
+    def of(self, column: Sequence[Any], links: Sequence[str] | None) -> list[str]:
         """The tails of some rows on end."""
+        if links is not None:
+            return [
+                self._linked(value, link) if link else self.look + content(value)
+                for value, link in zip(column, links, strict=True)
+            ]
         if self.known is None:
-            return [self._linked(*cell) if cell[1] else self.look + content(cell[0]) for cell in column]
+            return [self.look + content(value) for value in column]
         known = self.known
-        for value in {value for value, formula in column if not formula} - known.keys():
+        for value in set(column) - known.keys():
             known[value] = self.look + content(value)
         if len(known) > _MOST_KNOWN:
             # Texts that differ from row to row are not worth keeping.
             self.known = None
-        return [self._linked(*cell) if cell[1] else known[cell[0]] for cell in column]
+        return list(map(known.__getitem__, column))
 
     def _linked(self, value: Any, formula: str) -> str:
         called = escaped(formula.removeprefix("="))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planner.formulas import speed
 from planner.issues import Severity
@@ -32,6 +32,7 @@ from planner.workbook.variant_sheets import VARIANT_FIRST_ROW, batch_groups, pre
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from planner.issues import Issue
     from planner.plan.study import Study
 
 TITLE: Final = Style(bold=True, size=16, colour=NAVY)
@@ -133,6 +134,7 @@ def _speed_cells(study: Study, writing: Writing) -> Iterator[CellOut]:
 _CHECK_HEADS: Final = ("Severity", "Cell", "Scenario", "What", "What to do", "Code")
 
 
+_CELL_COLUMN: Final = _CHECK_HEADS.index("Cell")
 _CHECK_WIDTHS: Final = {0: 11.0, 1: 20.0, 2: 36.0, 3: 80.0, 4: 70.0, 5: 15.0}
 
 
@@ -169,25 +171,28 @@ def _check_lines(study: Study, writing: Writing) -> Lines:
     names = {case.origin.row: case.name for case in study.cases} | {s.origin.row: s.name for s in study.skipped}
     linked = writing.linked and writing.functions is not Functions.NONE
 
-    def line(at: int) -> tuple[tuple[Any, str], ...]:
-        issue = study.issues[at]
-        link, where = "", issue.where
-        if linked and issue.cell:
-            link = f"=HYPERLINK({text_literal('#' + on_sheet(issue.sheet, issue.cell))},{text_literal(where)})"
+    def values(rows: range) -> tuple[list[str], ...]:
+        issues = study.issues[rows.start : rows.stop]
         return (
-            (str(issue.severity), ""),
-            (where, link),
-            (names.get(issue.row or -1, ""), ""),
-            (issue.problem, ""),
-            (issue.remedy, ""),
-            (issue.code, ""),
+            [issue.severity.value for issue in issues],
+            [issue.where for issue in issues],
+            [names.get(issue.row or -1, "") for issue in issues],
+            [issue.problem for issue in issues],
+            [issue.remedy for issue in issues],
+            [issue.code for issue in issues],
         )
+
+    def link(issue: Issue) -> str:
+        if not linked or not issue.cell:
+            return ""
+        return f"=HYPERLINK({text_literal('#' + on_sheet(issue.sheet, issue.cell))},{text_literal(issue.where)})"
 
     style = Style(wrap=True, bottom=LINE, top_aligned=True)
     return Lines(
         first=1,
         count=len(study.issues),
-        line=line,
+        values=values,
+        links=lambda rows: {_CELL_COLUMN: [link(issue) for issue in study.issues[rows.start : rows.stop]]},
         styles=(style,) * len(_CHECK_HEADS),
         linked=dataclasses.replace(LINK, top_aligned=True),
         widths=_CHECK_WIDTHS,
@@ -198,8 +203,7 @@ def _check_cells(count: int, listed: Lines | None) -> Iterator[CellOut]:
     for column, head in enumerate(_CHECK_HEADS):
         yield CellOut(0, column, head, style=HEAD_TEXT)
     if listed:
-        for at in range(count):
-            yield from listed.cells(at)
+        yield from listed.cells()
     for row, note in enumerate((UPPER_BOUNDS, FIT_IS_WEIGHTS), count + 2):
         yield CellOut(row, 3, f"{note}.", style=Style(colour=GREY, italic=True, wrap=True))
 
