@@ -39,16 +39,11 @@ _CHUNK: Final = 8192
 _PORTION: Final = 1024
 # A pattern costs as much as a few rows.
 _FEWEST: Final = 3
-# Places in patterns: a field's value, a look, the scenario's own row, and rows of our sheets by their distance.
+# Places in patterns: what differs from row to row, a look, and the row's own number, which stands everywhere.
 _SLOT: Final = "\ue000{}\ue001"
 _SLOTS: Final = re.compile("\ue000([^\ue001]*)\ue001")
-_LOOK, _ORIGIN = "\ue002", "\ue003"
+_LOOK, _OWN = "\ue002", "\ue003"
 _LOOKS: Final = re.compile("\ue002(\\d+)")
-_OFFSET: Final = 0xE020
-_MOST_OFFSETS: Final = 100
-# What marks a row's number in a finished pattern: characters that no XML holds, and one byte each, so that rows
-# without foreign letters stay texts of single bytes, which are written several times as fast.
-_MARKS: Final = "".join(map(chr, (*range(1, 9), *range(14, 32), *range(_OFFSET, _OFFSET + _MOST_OFFSETS))))
 # Columns whose first rows hold so few numbers that their texts are worth keeping.
 _SAMPLE: Final = 2048
 _FEW: Final = 512
@@ -108,61 +103,33 @@ def _prototype(case: Case) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The XML of rows of one shape: a format string, what goes into it, and the distances of the rows that it names."""
+    """The XML of rows of one shape: a format string, and what goes into it."""
 
     text: str
     taken: tuple[str, ...]
-    offsets: tuple[int, ...]
-    of_origin: bool
 
     @classmethod
     def of(cls, cells: Sequence[CellOut], rows: Rows, look: Callable[[Style], int]) -> _Pattern:
-        own = chr(_OFFSET + rows.first + 1)
         wrapped = any(cell.style.wrap for cell in cells)
-        text = f'<row r="{own}"{_SLOT.format("height") if wrapped else ""}>'
+        text = f'<row r="{_OWN}"{_SLOT.format("height") if wrapped else ""}>'
         for cell in cells:
             computed = f"cell.{cell.column}" if cell.column in rows.computed else ""
-            text += f'<c r="{column_letters(cell.column + 1)}{own}" s="{_LOOK}{look(cell.style)}"'
+            text += f'<c r="{column_letters(cell.column + 1)}{_OWN}" s="{_LOOK}{look(cell.style)}"'
             text += _with_formula(cell, computed) if cell.formula else _content(cell.value, computed)
         text += "</row>"
-        text = _ORIGINS.sub(_ORIGIN, text)
-        text = _FAR_ROWS.sub(lambda match: chr(_OFFSET + int(match[1])), text)
-        offsets = tuple(sorted({ord(c) - _OFFSET for c in set(text) if 0 <= ord(c) - _OFFSET < _MOST_OFFSETS}))
-        return cls(text, tuple(_SLOTS.findall(text)), offsets, _ORIGIN in text)
+        text = _ORIGINS.sub(_SLOT.format("origin"), text)
+        text = _FAR_ROWS.sub(lambda match: _row_at(int(match[1]), rows.first + 1), text)
+        return cls(text, tuple(_SLOTS.findall(text)))
 
-    def template(self, looks: Sequence[int]) -> _Template:
-        """The format string, with the looks that cells have in the workbook."""
+    def pieces(self, looks: Sequence[int]) -> list[str]:
+        """The format string between the numbers of the row itself, with the looks that cells have in the workbook."""
         text = _LOOKS.sub(lambda match: str(looks[int(match[1])]), self.text).replace("%", "%%")
-        text = _SLOTS.sub("%s", text)
-        marks = dict(zip(self.offsets, _MARKS, strict=False))
-        for offset, mark in marks.items():
-            text = text.replace(chr(_OFFSET + offset), mark)
-        origin = _MARKS[len(marks)] if self.of_origin else ""
-        if origin:
-            text = text.replace(_ORIGIN, origin)
-        # Most are the row's own: joining what stands between them is faster than replacing them.
-        own = max(marks, key=lambda offset: text.count(marks[offset]))
-        return _Template(text.split(marks.pop(own)), own, marks, origin)
+        return _SLOTS.sub("%s", text).split(_OWN)
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
-    """A pattern as it is filled: what stands between the numbers of its own row, and the marks of other rows."""
-
-    pieces: list[str]
-    own: int
-    others: dict[int, str]
-    origin: str
-
-    def rows(self, rows: Sequence[int], cases: Sequence[Case]) -> list[str]:
-        """The format string of each row."""
-        made = [str(row + self.own).join(self.pieces) for row in rows]
-        for offset, mark in self.others.items():
-            made = [line.replace(mark, str(row + offset)) for line, row in zip(made, rows, strict=True)]
-        if self.origin:
-            mark = self.origin
-            made = [line.replace(mark, str(cases[row].origin.row)) for line, row in zip(made, rows, strict=True)]
-        return made
+def _row_at(distance: int, own: int) -> str:
+    """A row's number by its distance from the scenario's number: the row itself, or one of another sheet."""
+    return _OWN if distance == own else _SLOT.format(f"row.{distance}")
 
 
 def _content(value: Any, computed: str) -> str:
@@ -270,7 +237,7 @@ class RowStream:
 
     def chunks(self, looks: Sequence[int]) -> Iterator[bytes]:
         """The rows as XML, in portions; ``looks`` says where each cell format stands in the workbook."""
-        templates = {shape: pattern.template(looks) for shape, pattern in self.patterns.items()}
+        pieces = {shape: pattern.pieces(looks) for shape, pattern in self.patterns.items()}
         mapped = {style: looks[number] for style, number in self.looks.items()}
         shapes = self.rows.shapes
         for start in range(0, len(shapes), _CHUNK):
@@ -278,8 +245,8 @@ class RowStream:
             columns = _Columns(self.rows, self.texts, chunk)
             found: list[str] = [""] * len(chunk)
             for shape, places in _groups(shapes[chunk.start : chunk.stop]):
-                if shape in templates:
-                    made = columns.fill(templates[shape], self.patterns[shape].taken, places)
+                if shape in pieces:
+                    made = columns.fill(pieces[shape], self.patterns[shape].taken, places)
                 else:
                     made = [self._by_cells(chunk[place], mapped) for place in places]
                 for place, text in zip(places, made, strict=True):
@@ -301,9 +268,11 @@ class _Columns:
         self.columns: dict[str, list[str]] = {}
         self.values: dict[int, list[Any]] = {}
 
-    def fill(self, template: _Template, taken: Sequence[str], places: list[int]) -> list[str]:
-        """The rows at these places of the chunk, by their template."""
-        made = template.rows([self.chunk[place] for place in places], self.rows.cases)
+    def fill(self, pieces: list[str], taken: Sequence[str], places: list[int]) -> list[str]:
+        """The rows at these places of the chunk, by what their pattern is between their numbers."""
+        first = self.chunk.start + self.rows.first + 1
+        # Joining by the row's number is faster than filling it in a hundred times.
+        made = [str(first + place).join(pieces) for place in places]
         if not taken:
             return made
         columns = [self.column(each) for each in taken]
@@ -324,6 +293,10 @@ class _Columns:
         kind, _, name = field.partition(".")
         if kind == "height":
             return self._heights()
+        if kind == "origin":
+            return [str(self.rows.cases[row].origin.row) for row in self.chunk]
+        if kind == "row":
+            return [str(row + int(name)) for row in self.chunk]
         if kind == "cell":
             return list(map(_AS[form], self._values(int(name))))
         rows = slice(self.chunk.start, self.chunk.stop)
