@@ -143,8 +143,12 @@ class Row:
 
     def _judge(self, cells: Mapping[int, Cell]) -> None:
         """Whether the row is one of a scenario, or blank, a heading, or the head of another table."""
+        self.blank = self.heading = self.foreign = False
+        if len(self.values) > len(_LABELS_ONLY):
+            # As nearly every row has more than its labels.
+            return
         self.blank = not self.values and not self.refused
-        labels = len(self.values) <= len(_LABELS_ONLY) and set(self.values) <= _LABELS_ONLY
+        labels = set(self.values) <= _LABELS_ONLY
         self.heading = labels and not self.blank and not self.refused
         if self.heading:
             problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in self.values)}"

@@ -112,8 +112,12 @@ def numbers_of(values: Any, height: int) -> Numbers:
 
 def listed_numbers(column: Numbers) -> list[Any]:
     """A column's numbers as a list, None for NaN."""
+    missing = np.isnan(column)
+    if not missing.any():
+        whole: list[Any] = column.tolist()
+        return whole
     numbers = column.astype(object)
-    numbers[np.isnan(column)] = None
+    numbers[missing] = None
     listed: list[Any] = numbers.tolist()
     return listed
 
@@ -176,6 +180,9 @@ def read_column(name: str, values: Any, height: int) -> Read:
     """A column of a scenario as typed, every value understood as in a single scenario."""
     if name in TEXTS:
         return _read_texts(name, words_of(values, height))
+    if values is None:
+        nothing = np.zeros(height, bool)
+        return Read(np.full(height, np.nan), nothing, nothing)
     if _single(values):
         values = [values]
     if getattr(values, "dtype", _OBJECTS).kind not in "iuf":

@@ -64,8 +64,9 @@ class Completed:
     ok: Flags
     # Rows of which there is something to say all the same, such as a device that nobody knows.
     noted: Flags
-    _group: Codes
-    _sources: list[Mapping[str, str]]
+    # Where the fields of each row came from: which of the records.
+    group: Codes
+    records: list[Mapping[str, str]]
 
     @classmethod
     def of(cls, resolutions: Sequence[Resolution]) -> Completed:
@@ -84,11 +85,11 @@ class Completed:
     def taking(self, rows: Codes) -> Completed:
         """Some rows of them."""
         columns = {name: taken_from(column, rows) for name, column in self.columns.items()}
-        return Completed(columns, self.ok[rows], self.noted[rows], self._group[rows], self._sources)
+        return Completed(columns, self.ok[rows], self.noted[rows], self.group[rows], self.records)
 
     def sources_of(self, row: int) -> Mapping[str, str]:
         """Where each field of a row came from; empty for a row that holds a value that was refused."""
-        return self._sources[int(self._group[row])]
+        return self.records[int(self.group[row])]
 
 
 def completed_columns(scenarios: Sequence[Scenario]) -> dict[str, Column]:
@@ -112,20 +113,15 @@ def resolve_each(
     ([True, False], [1.0, 1.0])
     """
     completed = complete_columns(typed, library)
-    fields = {name: listed(completed.columns[name], blank) for name, _, blank in BLANKS if not completed.is_bare(name)}
-    scenarios = objects_of(Scenario, fields, height)
-    shared: dict[int, Mapping[str, str]] = {}
-    found = []
-    plain = (completed.ok & ~completed.noted).tolist()
-    for at, scenario in enumerate(scenarios):
-        if not plain[at]:
-            row = Scenario(**{name: column[at] for name, column in typed.items()})
-            found.append(resolve(row, library=library))
-            continue
-        sources = completed.sources_of(at)
-        # Rows that are filled alike share one record of where their fields came from.
-        kept = shared.setdefault(id(sources), MappingProxyType(sources))
-        found.append(Resolution(scenario, kept, ()))
+    columns = {name: listed(completed.columns[name], blank) for name, _, blank in BLANKS if not completed.is_bare(name)}
+    scenarios = objects_of(Scenario, columns, height)
+    # Rows that are filled alike share one record of where their fields came from.
+    shared = [MappingProxyType(sources) for sources in completed.records]
+    fields = {"scenario": scenarios, "sources": [shared[group] for group in completed.group.tolist()]}
+    found = objects_of(Resolution, fields | {"issues": [()] * height}, height)
+    for at in np.flatnonzero(~completed.ok | completed.noted).tolist():
+        row = Scenario(**{name: column[at] for name, column in typed.items()})
+        found[at] = resolve(row, library=library)
     return found, completed
 
 

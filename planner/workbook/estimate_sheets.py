@@ -281,13 +281,13 @@ def _filled_alike(study: Study) -> Iterator[tuple[str, Mapping[str, str]]]:
     if len(study.cases) <= LARGE:
         yield from ((case.name, case.result.sources) for case in study.cases)
         return
-    alike: dict[frozenset[tuple[str, str]], list[Case]] = {}
-    # Most share one record.
-    keys: dict[int, frozenset[tuple[str, str]]] = {}
+    # Most share one record; those that hold the same in records of their own are alike too.
+    by_record: dict[int, list[Case]] = {}
     for case in study.cases:
-        sources = case.result.sources
-        key = keys.get(id(sources)) or keys.setdefault(id(sources), frozenset(sources.items()))
-        alike.setdefault(key, []).append(case)
+        by_record.setdefault(id(case.result.sources), []).append(case)
+    alike: dict[frozenset[tuple[str, str]], list[Case]] = {}
+    for cases in by_record.values():
+        alike.setdefault(frozenset(cases[0].result.sources.items()), []).extend(cases)
     for cases in alike.values():
         more = f" and {len(cases) - 1:,} more filled alike" if len(cases) > 1 else ""
         yield f"{cases[0].name}{more}", cases[0].result.sources

@@ -49,7 +49,9 @@ _ODD_CELL: Final = re.compile(
 )
 # Formulas without a value and empty texts; numbers between blanks; rich texts; line ends and escapes, which the two
 # readers take otherwise; whole numbers of more digits than a float holds.
-_ODD: Final = (b"</f></c>", b"/></c>", b"<v></v>", b"</f><v/>", b"<v> ", b" </v>", b"<is><r", b"<rPh", b"\r")
+_ODD: Final = (b"/></c>", b"<v></v>", b"<v> ", b" </v>", b"<rPh", b"\r")
+_ODD_FORMULA: Final = (b"</f></c>", b"</f><v/>")
+_ODD_INLINE: Final = (b"<is><r",)
 _ESCAPE: Final = re.compile(rb"_x[0-9A-Fa-f]{4}_")
 _LONG: Final = re.compile(rb"<v>-?\d{16}")
 _TRUTH: Final = b't="b"'
@@ -104,7 +106,9 @@ def _is_odd(strings: bytes) -> bool:
 
 
 def _odd_places(data: bytes) -> Iterator[int]:
-    for mark in _ODD:
+    # Many megabytes are looked through for each, so for no more than can be there.
+    formulas, inline = _ODD_FORMULA if b"</f>" in data else (), _ODD_INLINE if b"<is>" in data else ()
+    for mark in (*_ODD, *formulas, *inline):
         at = data.find(mark)
         while at >= 0:
             yield at
