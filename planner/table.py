@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from planner.columns import echo
 from planner.headers import Grid, Header, column_letters, find_header, header_again, with_units
@@ -14,9 +14,9 @@ from planner.library_sheets import library_header, read_library
 from planner.plan.fill import EMPTY_LIBRARY, Library
 from planner.plan.resolve import resolve
 from planner.plan.scenario import COLUMNS, Scenario, header_of
-from planner.plan.study import Entry, Origin, Skipped
+from planner.plan.study import Entry, Skipped
 from planner.settings_sheet import ReadSettings, read_settings
-from planner.table_rows import Reading, Row
+from planner.table_rows import Reading, Row, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,16 +102,6 @@ _TOTALS: Final = re.compile(
 _IN_COLUMNS_FROM: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A row that was read and is to be completed, with the columns that its header lacks."""
-
-    values: dict[str, Any]
-    refused: frozenset[str]
-    origin: Origin
-    unnamed: set[str]
-
-
 class _Reader:
     """Reads the rows below a header, and below any further header that stands among them."""
 
@@ -123,7 +113,8 @@ class _Reader:
         self.unnamed: set[str] = set()
         self.first_at: dict[str, str] = {}
         self.ended = False
-        self.pending: list[_Pending] = []
+        # Rows to be completed, each with the columns that its header lacks.
+        self.pending: list[tuple[Row, set[str]]] = []
         self.completed: Completed | None = None
         self._take(header)
 
@@ -135,13 +126,13 @@ class _Reader:
             self.reading = Reading(self.grid, measured)
             self._say(rows.pop(0), Severity.NOTE, "units", "The row holds the units of the columns and is read as such")
         for number in rows:
-            if again := header_again(self.grid, number, self.header):
+            row = None if self.ended else Row(self.reading, number)
+            # What holds a number where one should be, and nothing amiss, heads nothing.
+            if (row is None or not row.has_figures) and (again := header_again(self.grid, number, self.header)):
                 self._say(number, Severity.NOTE, "header", "The row is a header again, and heads the rows below it")
                 self._take(again)
-            elif self.ended:
-                continue
-            else:
-                self._read(number)
+            elif row:
+                self._read(row)
         self._resolve()
         if not self.entries and not self.skipped:
             self._say(
@@ -182,11 +173,10 @@ class _Reader:
         said = f"Sheet '{self.grid.name}' is read; {named} would do as well"
         self._say(self.header.row, Severity.NOTE, "sheet", said, advice="Name one with --sheet")
 
-    def _read(self, number: int) -> None:
-        row = Row(self.reading, number)
+    def _read(self, row: Row) -> None:
         if row.blank:
             return
-        name = row.values["name"]
+        number, name = row.row, row.name
         if _TOTALS.fullmatch(name.strip(" :")):
             said = f"{echo(name)} looks like a row of totals, so it is not read as a scenario"
             self._say(number, Severity.WARNING, "totals", said, advice="Name it otherwise if it is one")
@@ -199,19 +189,19 @@ class _Reader:
         self.issues += row.issues
         if row.heading:
             return
-        self.pending.append(_Pending(row.values, frozenset(row.refused), row.origin, self.unnamed))
+        self.pending.append((row, self.unnamed))
 
     def _resolve(self) -> None:
         """Complete the rows that were read, and sort those that run from those that cannot."""
         resolutions = self._resolutions()
-        for row, resolution in zip(self.pending, resolutions, strict=True):
-            name, origin = row.values["name"], row.origin
+        for (row, unnamed), resolution in zip(self.pending, resolutions, strict=True):
+            name, origin = row.name, row.origin
             if row.refused or not resolution.ok:
                 # A column that is absent altogether is said once, at the header, not again at every row.
                 self.issues += [
                     origin.locate(issue)
                     for issue in resolution.issues
-                    if not (issue.code == "missing" and _WANT[issue.field] in row.unnamed)
+                    if not (issue.code == "missing" and _WANT[issue.field] in unnamed)
                 ]
                 self.skipped.append(Skipped(name, origin))
                 continue
@@ -224,22 +214,21 @@ class _Reader:
             self.first_at.setdefault(name, origin.cells.get("name") or f"A{origin.row}")
 
     def _resolutions(self) -> list[Resolution]:
-        whole = [row.values for row in self.pending if not row.refused]
+        rows = [row for row, _ in self.pending]
+        whole = [row for row in rows if not row.refused]
         if len(whole) < _IN_COLUMNS_FROM:
-            return [self._resolution(row) for row in self.pending]
+            return list(map(self._resolution, rows))
         # Loads numpy, which a small table can do without.
         from planner.plan.bulk_fill import resolve_each  # noqa: PLC0415
 
-        fields = dict.fromkeys(name for values in whole for name in values)
-        typed = {name: [values.get(name) for values in whole] for name in fields}
-        done, completed = resolve_each(typed, len(whole), self.library)
+        done, completed = resolve_each(columns_of(whole), len(whole), self.library)
         if completed.ok.tolist() == [resolution.ok for resolution in done]:
             self.completed = completed.taking(completed.ok.nonzero()[0])
         found = iter(done)
-        return [self._resolution(row) if row.refused else next(found) for row in self.pending]
+        return [self._resolution(row) if row.refused else next(found) for row in rows]
 
-    def _resolution(self, row: _Pending) -> Resolution:
-        return resolve(Scenario(**row.values), row.refused, self.library)
+    def _resolution(self, row: Row) -> Resolution:
+        return resolve(Scenario(**row.values), frozenset(row.refused), self.library)
 
     def _say_hidden(self) -> None:
         """Rows that a filter or a hand has hidden count like any other; who hid them may think otherwise."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.cells import is_blank, place_of, understand
 from planner.columns import BadValueError, Understood
 from planner.currencies import settled
-from planner.headers import RowCells, letters_of
+from planner.headers import Cell, RowCells, letters_of
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS, header_of
 from planner.plan.study import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from planner.headers import Cell, Grid, Header, HeaderCell
+    from planner.headers import Grid, Header, HeaderCell
 
 _FEWEST_WORDS: Final = 3
 _LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
@@ -37,13 +39,18 @@ class _Meaning(NamedTuple):
     refused: BadValueError | None = None
 
 
+_is_simple: Final = attrgetter("simple")
+# What a row holds where it has no cell.
+_NOTHING: Final = _Meaning(Cell(None))
+
+
 class _Below:
     """The cells below a header, each distinct one understood once: a column holds the same few over and over."""
 
-    __slots__ = ("at", "bit", "head", "known", "name")
+    __slots__ = ("head", "known", "name")
 
-    def __init__(self, name: str, head: HeaderCell, bit: int) -> None:
-        self.name, self.head, self.at, self.bit = name, head, head.column, bit
+    def __init__(self, name: str, head: HeaderCell) -> None:
+        self.name, self.head = name, head
         # By identity, each with its cell, so that no other one takes its place in memory.
         self.known: dict[int, _Meaning] = {}
 
@@ -69,17 +76,21 @@ class Reading:
     def __init__(self, grid: Grid, header: Header) -> None:
         self.grid, self.header = grid, header
         self.letters = letters_of(header)
-        self.below = [_Below(name, head, 1 << at) for at, (name, head) in enumerate(header.cells.items())]
+        self.below = [_Below(name, head) for name, head in header.cells.items()]
+        # What every cell asks for stands ready: there may be millions.
+        self.cells = [(below.head.column, below.known, below.learn) for below in self.below]
+        # The fields in the order of a row's values; a row has a name and a currency without columns for them.
+        self.names = [*header.cells, *(name for name in ("name", "currency") if name not in header.cells)]
+        self.place = {name: at for at, name in enumerate(self.names)}
         self.first = min((cell.column for cell in header.cells.values()), default=1)
+        self.full = frozenset(header.cells)
         # Rows that are filled alike share what is said of their cells: a hundred thousand of them take much memory.
-        self._plain: dict[int, frozenset[str]] = {}
+        self._plain: dict[frozenset[str], frozenset[str]] = {}
         self._links: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
-    def plain(self, bits: int) -> frozenset[str]:
-        """The fields of which a row's cells hold the plain value, by their bits."""
-        if bits not in self._plain:
-            self._plain[bits] = frozenset(below.name for below in self.below if below.bit & bits)
-        return self._plain[bits]
+    def plain(self, names: frozenset[str]) -> frozenset[str]:
+        """The same set for the same fields."""
+        return self._plain.setdefault(names, names)
 
     def links(self, links: dict[str, str]) -> Mapping[str, str]:
         """The same mapping for the same links."""
@@ -88,48 +99,67 @@ class Reading:
 
 
 class Row:
-    """A row: the values as understood, the fields that were refused, and the issues of its cells."""
+    """A row: the values as understood, the fields that were refused, and the issues of its cells.
 
-    __slots__ = ("blank", "foreign", "heading", "issues", "origin", "reading", "refused", "row", "values")
+    ``line`` are the values in the order of the reading's names, None where nothing stands.
+    """
+
+    __slots__ = ("blank", "foreign", "heading", "issues", "line", "origin", "reading", "refused", "row")
 
     def __init__(self, reading: Reading, row: int) -> None:
         self.reading, self.row = reading, row
-        self.values: dict[str, Any] = {}
         self.refused: set[str] = set()
         self.issues: list[Issue] = []
         cells = reading.grid.rows[row]
-        plain, odd = 0, []
-        for below in reading.below:
-            cell = cells.get(below.at)
-            if cell is not None:
-                meaning = below.known.get(id(cell)) or below.learn(cell)
-                if meaning.simple:
-                    self.values[below.name] = meaning.value
-                    plain |= below.bit
-                else:
-                    odd.append((below, meaning))
-        links, moved = _NO_LINKS, _NONE_MOVED
-        if odd:
-            further, links, moved = self._take(odd)
-            plain |= further
+        get = cells.get
+        meanings = [
+            _NOTHING if (cell := get(at)) is None else known.get(id(cell)) or learn(cell)
+            for at, known, learn in reading.cells
+        ]
+        self.line: list[Any] = [meaning.value for meaning in meanings]
+        self.line += [None] * (len(reading.names) - len(meanings))
+        plain, links, moved = reading.full, _NO_LINKS, _NONE_MOVED
+        if not all(map(_is_simple, meanings)):
+            plain, links, moved = self._take(meanings)
         self._judge(cells)
-        self.values.setdefault("name", f"Row {row}")
-        places = RowCells(reading.letters, row, moved)
-        self.origin = Origin(reading.grid.name, row, places, reading.plain(plain), links)
+        name = reading.place["name"]
+        if self.line[name] is None:
+            self.line[name] = f"Row {row}"
+        self.origin = Origin(reading.grid.name, row, RowCells(reading.letters, row, moved), plain, links)
 
-    def _take(self, odd: list[tuple[_Below, _Meaning]]) -> tuple[int, Mapping[str, str], Mapping[str, str]]:
+    @property
+    def name(self) -> str:
+        """The row's name; its number where it has none."""
+        name: str = self.line[self.reading.place["name"]]
+        return name
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it holds a number, and nothing that was refused."""
+        return not self.refused and float in map(type, self.line)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the fields that have one."""
+        pairs = zip(self.reading.names, self.line, strict=True)
+        return {name: value for name, value in pairs if value is not None}
+
+    def _take(self, meanings: list[_Meaning]) -> tuple[frozenset[str], Mapping[str, str], Mapping[str, str]]:
         """Take cells that need a second look: which of them hold plain values, what they link to, where they are."""
-        plain = 0
+        plain: set[str] = set()
         links: dict[str, str] = {}
         shown: dict[str, tuple[str, ...]] = {}
-        for below, meaning in odd:
+        moved: dict[str, str] = {}
+        for below, meaning in zip(self.reading.below, meanings, strict=True):
             name, found, bad = below.name, meaning.understood, meaning.refused
+            if meaning.cell.at:
+                moved[name] = meaning.cell.at
             if bad:
                 self.refused.add(name)
                 self.issues.append(self.said(name, Severity.ERROR, bad.code, bad.problem, bad.accepted))
             elif found:
-                self.values[name] = found.value
-                plain |= below.bit if found.plain else 0
+                if found.plain:
+                    plain.add(name)
                 if found.note:
                     self.issues.append(self.said(name, Severity.NOTE, "read-as", found.note))
                 if found.link:
@@ -138,20 +168,20 @@ class Row:
                     shown[name] = found.currencies
         if shown:
             self._take_currency(shown)
-        moved = {below.name: meaning.cell.at for below, meaning in odd if meaning.cell.at}
-        return plain, self.reading.links(links), moved or _NONE_MOVED
+        return self.reading.plain(frozenset(plain)), self.reading.links(links), moved or _NONE_MOVED
 
     def _judge(self, cells: Mapping[int, Cell]) -> None:
         """Whether the row is one of a scenario, or blank, a heading, or the head of another table."""
         self.blank = self.heading = self.foreign = False
-        if len(self.values) > len(_LABELS_ONLY):
+        if len(self.line) - self.line.count(None) > len(_LABELS_ONLY):
             # As nearly every row has more than its labels.
             return
-        self.blank = not self.values and not self.refused
-        labels = set(self.values) <= _LABELS_ONLY
+        values = self.values
+        self.blank = not values and not self.refused
+        labels = set(values) <= _LABELS_ONLY
         self.heading = labels and not self.blank and not self.refused
         if self.heading:
-            problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in self.values)}"
+            problem = f"The row holds only {' and '.join(COLUMNS[name].label.lower() for name in values)}"
             self.issues = [self.said("name", Severity.NOTE, "heading", problem + ", so it is read as a heading")]
         # Words where several figures should be, and no figure anywhere, are the headers of something else.
         words = [n for n in self.refused if _is_words(cells.get(self.reading.header.cells[n].column))]
@@ -161,7 +191,8 @@ class Row:
         """The row's one currency: typed, else what stands beside its prices; two of them are asked about."""
         if "currency" in self.refused:
             return
-        possible: tuple[str, ...] = (self.values["currency"],) if "currency" in self.values else ()
+        typed = self.line[self.reading.place["currency"]]
+        possible: tuple[str, ...] = () if typed is None else (typed,)
         said = f"{COLUMNS['currency'].label} is {possible[0]}" if possible else ""
         for name, codes in shown.items():
             both = tuple(code for code in codes if code in possible) if possible else codes
@@ -177,11 +208,11 @@ class Row:
             problem = f"{COLUMNS[first].label} is in {' or '.join(possible)}: they share a sign"
             self._refuse(first, problem, f"the currency's code in a column {header_of('currency')}")
         elif possible:
-            self.values["currency"] = possible[0]
+            self.line[self.reading.place["currency"]] = possible[0]
 
     def _refuse(self, name: str, problem: str, wanted: str) -> None:
         # What the amount is worth is not known, so that nothing more can be said of it.
-        del self.values[name]
+        self.line[self.reading.place[name]] = None
         self.refused.add(name)
         self.issues.append(self.said(name, Severity.ERROR, "currency", problem, wanted))
 
@@ -198,6 +229,17 @@ class Row:
             cell=place_of(self.reading.grid, self.row, head.column if head else self.reading.first),
             row=self.row,
         )
+
+
+def columns_of(rows: Iterable[Row]) -> dict[str, list[Any]]:
+    """The values of rows as columns, by field; rows below different headers have not the same fields."""
+    tables = [(reading, [row.line for row in below]) for reading, below in groupby(rows, attrgetter("reading"))]
+    found: dict[str, list[Any]] = {name: [] for reading, _ in tables for name in reading.names}
+    for reading, lines in tables:
+        columns = dict(zip(reading.names, zip(*lines, strict=True), strict=True))
+        for name in found:
+            found[name] += columns.get(name) or [None] * len(lines)
+    return found
 
 
 def _one_of(codes: tuple[str, ...]) -> str:
