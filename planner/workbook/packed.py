@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, Protocol
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # The level at which packing costs least beside making the text; a higher one saves a few hundredths of the size.
 _LEVEL: Final = 1
 _RAW: Final = -15
+_MOST_WAITING: Final = 8
 _ROW: Final = re.compile(rb'<row r="(\d+)"')
 _END: Final = b"</sheetData>"
 
@@ -61,15 +63,15 @@ class Packed:
             file.write(packer.compress(portion))
 
         try:
-            # A portion is packed while the next one is made.
+            # Portions are packed while the next are made; a few may wait, since many come at once.
             with ThreadPoolExecutor(1) as worker:
-                packing: Future[None] | None = None
+                packing: deque[Future[None]] = deque()
                 for portion in portions:
-                    if packing:
-                        packing.result()
-                    packing = worker.submit(pack, portion)
-                if packing:
-                    packing.result()
+                    packing.append(worker.submit(pack, portion))
+                    if len(packing) > _MOST_WAITING:
+                        packing.popleft().result()
+                for each in packing:
+                    each.result()
             file.write(packer.flush())
         except OSError as error:
             file.close()

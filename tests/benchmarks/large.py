@@ -74,6 +74,7 @@ def run_planner(source: Path, output: Path) -> dict[str, float]:
     """All of a run but its report, as `planner run --no-pdf` does it."""
     from planner.job import Job, run
 
+    output.unlink(missing_ok=True)
     clock = Clock()
     run(Job(source=source, output=output, pdf=None))
     return clock.said("run")
