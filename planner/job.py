@@ -15,6 +15,7 @@ from planner.collecting import without_gc
 from planner.columns import Text
 from planner.files import back_up, is_our_pdf, lock_files, refuse_target, replacing
 from planner.functions import lambdas
+from planner.headers import RowCells
 from planner.issues import Issue, PlannerError, Severity
 from planner.plan.resolve import TYPED
 from planner.plan.scenario import COLUMNS
@@ -277,7 +278,8 @@ def _static(study: Study, functions: Functions) -> list[Issue]:
     cells = []
     for case in study.cases:
         origin, sources = case.origin, case.result.sources
-        key = (id(sources), tuple(origin.cells), origin.plain, tuple(origin.links))
+        fields = id(origin.cells.letters) if isinstance(origin.cells, RowCells) else tuple(origin.cells)
+        key = (id(sources), fields, origin.plain, id(origin.links))
         if key not in alike:
             alike[key] = [
                 name
