@@ -14,6 +14,7 @@ from planner.report.alerts import Alert, alerts, alerts_head
 from planner.report.answer import PACE_TEXT, Bars, answer_of
 from planner.report.control import MOST_FACTS, Control, band_facts, bases, control, running, title_size
 from planner.report.heat import HeatMap, heat_maps
+from planner.report.inputs import Inputs
 from planner.report.money_pages import Money, money_pages
 from planner.report.numbers import as_percent, date, in_text, plain
 from planner.report.pace import bars, pace_figure
@@ -129,7 +130,7 @@ def report_of(study: Study, about: About) -> Report:
     checks = findings.checks_table(study)
     settings = about.settings
     title = cut(settings.title or DEFAULT_TITLE, LONGEST_TITLE)
-    answer = answer_of(study)
+    answer, inputs = answer_of(study), Inputs(study)
     pages = money_pages(study, about.made.date())
     return Report(
         title=title,
@@ -167,8 +168,8 @@ def report_of(study: Study, about: About) -> Report:
         heat_figure=heat_figure,
         heat_note=_heat_note(study),
         usable=as_percent(USABLE_MEMORY_SHARE),
-        register=register.register_table(study),
-        filled=register.filled_table(study),
+        register=register.register_table(inputs),
+        filled=register.filled_table(inputs),
         inputs=tables.inputs_table(study),
         inputs_note=f"Sheets of single scenarios are printed for up to {MOST_CARDS} scenarios; this table takes their "
         "place.",

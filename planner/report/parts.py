@@ -325,8 +325,8 @@ def cell_ranges(cells: Iterable[str], most: int = MOST_RANGES) -> str:
     """
     columns: dict[str, list[int]] = {}
     for cell in cells:
-        _add_place(columns, cell)
-    return _ranges_in(columns, most)
+        add_place(columns, cell)
+    return ranges_in(columns, most)
 
 
 def cells_of(cases: Iterable[Case], name: str, most: int = MOST_RANGES) -> str:
@@ -343,17 +343,19 @@ def cells_of(cases: Iterable[Case], name: str, most: int = MOST_RANGES) -> str:
                 rows = columns.setdefault(letters[name], []) if name in letters else []
             rows.append(case.origin.row)
         elif name in cells:
-            _add_place(columns, cells[name])
-    return _ranges_in(columns, most)
+            add_place(columns, cells[name])
+    return ranges_in(columns, most)
 
 
-def _add_place(columns: dict[str, list[int]], cell: str) -> None:
+def add_place(columns: dict[str, list[int]], cell: str) -> None:
+    """Add a cell to the rows of its column."""
     match = re.fullmatch(r"([A-Z]+)(\d+)", cell)
     if match:
         columns.setdefault(match[1], []).append(int(match[2]))
 
 
-def _ranges_in(columns: Mapping[str, list[int]], most: int) -> str:
+def ranges_in(columns: Mapping[str, list[int]], most: int) -> str:
+    """The cells of columns, neighbours as ranges."""
     texts: list[str] = []
     left = 0
     for letters, rows in columns.items():

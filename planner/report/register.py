@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from planner import catalog
 from planner.columns import Choice, PrecisionName, Text, as_percent
-from planner.plan.basis import has_estimate
 from planner.plan.fill import CATALOGUE, MEASURED
 from planner.plan.limits import BATCH_WARNED_ABOVE, READING_PACE_TOKENS_PER_SEC, USABLE_MEMORY_SHARE
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import COLUMNS, CORE_COLUMNS, MONEY_COLUMNS
 from planner.report.numbers import in_text
 from planner.report.numbers import plain as thousands
-from planner.report.parts import Cell, Head, Row, Table, cells_of, cut, labels, say_input, sentence, without_empty
+from planner.report.parts import Cell, Head, Row, Table, cut, labels, say_input, sentence, without_empty
 from planner.report.tables import INPUT_FIELDS, MOST_VALUES
 from planner.units import S_PER_HOUR, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from planner.plan.study import Case, Study
+    from planner.plan.bulk_columns import Codes
+    from planner.report.inputs import Inputs
 
 _HEADS: Final = (
     Head("No."),
@@ -44,13 +44,12 @@ _FIXED: Final = (
 _FEW_RANGES: Final = 4
 
 
-def register_table(study: Study) -> Table:
+def register_table(inputs: Inputs) -> Table:
     """Each typed or default input's values with the scenarios that take them, their cells, and which of the two."""
     lines: list[tuple[str, str, str, str, str, str]] = []
-    kinds = _kinds_of(study)
     for name in INPUT_FIELDS:
         if name not in MONEY_COLUMNS:
-            lines += _values_of(name, kinds)
+            lines += _values_of(name, inputs)
     lines += [(fixed[0], in_text(fixed[1]), *fixed[2:]) for fixed in _FIXED]
     rows = tuple(
         Row(
@@ -67,79 +66,34 @@ def register_table(study: Study) -> Table:
     return without_empty(Table(_HEADS, rows))
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Scenarios that were filled in alike, and whether anything beyond the core rests on their inputs."""
-
-    sources: Mapping[str, str]
-    estimated: bool
-    cases: list[Case]
-
-    def stands(self, name: str) -> bool:
-        """Whether an input belongs among what was typed or is a default that the figures rest on."""
-        source = self.sources.get(name, "")
-        if source == DEFAULT and name not in CORE_COLUMNS:
-            # What only an estimate or the memory takes is no assumption of a scenario that has neither.
-            return self.estimated
-        return source in {TYPED, DEFAULT, ""}
-
-
-def _kinds_of(study: Study) -> list[_Kind]:
-    """The scenarios by what holds for all of a kind; in large studies many share one record of their sources."""
-    found: dict[tuple[int, bool], _Kind] = {}
-    for case in study.cases:
-        sources, estimated = case.result.sources, _is_estimated(case)
-        key = id(sources), estimated
-        if key not in found:
-            found[key] = _Kind(sources, estimated, [])
-        found[key].cases.append(case)
-    return list(found.values())
-
-
-def _is_estimated(case: Case) -> bool:
-    """Whether anything beyond the core rests on the case's inputs: an estimate, or its KV cache."""
-    return has_estimate(case.result) or case.result.kv_cache_gb is not None
-
-
-def _values_of(name: str, kinds: Sequence[_Kind]) -> list[tuple[str, str, str, str, str, str]]:
+def _values_of(name: str, inputs: Inputs) -> Iterator[tuple[str, str, str, str, str, str]]:
     """One line for each value that an input takes; a single line with its range where there are many."""
-    of_scenario = attrgetter(f"result.scenario.{name}")
-    held = [
-        (kind.cases, kind.sources.get(name, ""), list(map(of_scenario, kind.cases)))
-        for kind in kinds
-        if kind.stands(name)
-    ]
-    different = {(value, source) for _, source, values in held for value in set(values) - {None, ""}}
+    said = {at: kind.sources.get(name, "") for at, kind in enumerate(inputs.kinds) if kind.stands(name)}
+    places = inputs.there(name, said)
+    if not len(places):
+        return
+    sources = sorted(set(said.values()))
+    source_of = np.array([sources.index(said.get(at, sources[0])) for at in range(len(inputs.kinds))])
+    source = source_of[inputs.kind_of(places)]
+    known, which = inputs.different(name, places)
     column, unit = COLUMNS[name], unit_of(name).symbol
-    if len(different) <= MOST_VALUES:
-        found: dict[tuple[Any, str], list[Case]] = {}
-        for cases, source, values in held if different else ():
-            for case, value in zip(cases, values, strict=True):
-                if value is not None and value != "":
-                    found.setdefault((value, source), []).append(case)
+    pairs, first, pair = np.unique(which * len(sources) + source, return_index=True, return_inverse=True)
+    if len(pairs) <= MOST_VALUES:
         # In the order of the scenarios, whatever kind they are of.
-        found = dict(sorted(found.items(), key=lambda pair: min(case.number for case in pair[1])))
-        return [
-            (column.label, cut(say_input(name, value)), unit, *_whose(name, cases, source))
-            for (value, source), cases in found.items()
-        ]
-    every = [
-        case
-        for cases, _, values in held
-        for case, value in zip(cases, values, strict=True)
-        if value is not None and value != ""
-    ]
-    known = {value for value, _ in different}
-    spread = ""
+        for at in np.argsort(first).tolist():
+            value, from_where = known[pairs[at] // len(sources)], sources[pairs[at] % len(sources)]
+            yield column.label, cut(say_input(name, value)), unit, *_whose(name, inputs, places[pair == at]), from_where
+        return
+    spread = "see the rows"
     if not isinstance(column.rule, Text | PrecisionName):
         spread = f"{say_input(name, min(known))} to {say_input(name, max(known))}"
-    sources = " or ".join(sorted({source for _, source in different}))
-    said = f"{column.label}, {len(known)} different values"
-    return [(said, spread or "see the rows", unit, *_whose(name, every, sources))]
+    where = " or ".join(sources[at] for at in np.unique(source).tolist())
+    said_of = f"{column.label}, {len(known)} different values"
+    yield said_of, spread, unit, *_whose(name, inputs, places), where
 
 
-def _whose(name: str, cases: Sequence[Case], source: str) -> tuple[str, str, str]:
-    return labels((case.number for case in cases), _FEW_RANGES), cells_of(cases, name, _FEW_RANGES), source
+def _whose(name: str, inputs: Inputs, places: Codes) -> tuple[str, str]:
+    return labels((places + 1).tolist(), _FEW_RANGES), inputs.cells(name, places, _FEW_RANGES)
 
 
 # What was filled in
@@ -155,29 +109,20 @@ _MOST_SHOWN: Final = 3
 _MOST_SOURCES: Final = 60
 
 
-def filled_table(study: Study) -> Table:
+def filled_table(inputs: Inputs) -> Table:
     """Every value that was not typed, by where it comes from, with what speaks for it."""
-    found: dict[str, dict[str, dict[Any, int]]] = {}
-    whose: dict[str, set[int]] = {}
-    for kind in _kinds_of(study):
-        numbers = [case.number for case in kind.cases]
+    kinds: dict[str, dict[str, list[int]]] = {}
+    for at, kind in enumerate(inputs.kinds):
         for name, source in kind.sources.items():
             if source in {TYPED, DEFAULT} or name in MONEY_COLUMNS or not (name in CORE_COLUMNS or kind.estimated):
                 continue
-            of_scenario = attrgetter(name)
-            # Each value with the first scenario that has it.
-            first = found.setdefault(source, {}).setdefault(name, {})
-            for case in kind.cases:
-                value = of_scenario(case.result.scenario)
-                first[value] = min(first.get(value, case.number), case.number)
-            whose.setdefault(source, set()).update(numbers)
+            kinds.setdefault(source, {}).setdefault(name, []).append(at)
+    found = {source: {name: _first_of(name, inputs, own) for name, own in of.items()} for source, of in kinds.items()}
+    whose = {source: inputs.of_kinds(at for own in of.values() for at in own) for source, of in kinds.items()}
     order = {name: index for index, name in enumerate(COLUMNS)}
     rows = []
     for number, (source, fields) in enumerate(sorted(found.items(), key=_rank)[:_MOST_SOURCES], 1):
-        said = "; ".join(
-            _all_said(name, sorted(fields[name], key=fields[name].__getitem__))
-            for name in sorted(fields, key=order.__getitem__)
-        )
+        said = "; ".join(_all_said(name, fields[name]) for name in sorted(fields, key=order.__getitem__))
         label, confidence = _confidence(source)
         rows.append(
             Row(
@@ -185,12 +130,22 @@ def filled_table(study: Study) -> Table:
                     Cell(f"F{number:02d}", marks="tag"),
                     Cell(label),
                     Cell(said),
-                    Cell(labels(whose[source])),
+                    Cell(labels((whose[source] + 1).tolist())),
                     Cell(confidence),
                 )
             )
         )
     return Table(_FILLED_HEADS, tuple(rows))
+
+
+def _first_of(name: str, inputs: Inputs, kinds: Sequence[int]) -> list[Any]:
+    """The different values that an input has in scenarios of some kinds, in the order in which they have them."""
+    places = inputs.there(name, kinds)
+    if not len(places):
+        return []
+    known, which = inputs.different(name, places)
+    order = np.argsort(np.unique(which, return_index=True)[1]).tolist()
+    return [known[at] for at in order]
 
 
 def _rank(found: tuple[str, object]) -> tuple[int, str]:
