@@ -2,6 +2,7 @@
 
 import datetime as dt
 import functools
+import hashlib
 import io
 import logging
 import random
@@ -410,6 +411,16 @@ def test_the_font_is_fetched():
 def test_the_same_study_and_attachment_give_the_same_bytes(worked, attached, tmp_path):
     again = make(study_of([scenario()]), tmp_path, command="planner run scenarios.xlsx", attachment=attached)
     assert again.read_bytes() == worked.read_bytes()
+
+
+def test_a_workbook_too_large_to_attach_is_named_with_its_hash(attached, tmp_path, monkeypatch):
+    monkeypatch.setattr("planner.report.pdf._MOST_ATTACHED", 20)
+    made = make(study_of([scenario()]), tmp_path, attachment=attached)
+    read = pypdf.PdfReader(made)
+    assert not read.attachments
+    text = " ".join(" ".join(page.extract_text() for page in read.pages).split())
+    assert f"{attached.name}, of 0 MB, too large to be attached" in text
+    assert hashlib.sha256(attached.read_bytes()).hexdigest() in text.replace(" ", "")
 
 
 def test_an_attachment_is_embedded(worked, attached):

@@ -22,6 +22,7 @@ from planner.report.parts import LONGEST_TITLE, Table, count, cut, say, sentence
 from planner.report.wording import GLOSSARY, MONEY_GLOSSARY, SLOWS
 from planner.report.worked import Worked, worked, worked_estimate
 from planner.settings import LOCALE, Settings
+from planner.units import BYTES_PER_MB
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -105,13 +106,23 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A results workbook that stands beside the report: its name, its size in bytes, and the hash of them."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class About:
-    """How a report came about: when, with which settings, by which command, with which workbook attached."""
+    """How a report came about: when, with which settings, by which command, with which workbook in it or beside it."""
 
     made: datetime
     settings: Settings = field(default_factory=Settings)
     command: str = ""
     attachment: Path | None = None
+    beside: Beside | None = None
     program: str = "planner"
     engine: str = ""
     logo: Logo | None = None
@@ -350,6 +361,15 @@ def _heat_note(study: Study) -> str:
 _LONGEST_COMMAND: Final = 2000
 
 
+def _told(beside: Beside) -> tuple[tuple[str, str], ...]:
+    """A results workbook that is too large to attach, told so that no other can be taken for it."""
+    size = plain(round(beside.size / BYTES_PER_MB))
+    return (
+        ("Results workbook", f"{cut(beside.name, 100)}, of {size} MB, too large to be attached"),
+        ("SHA-256 of the results", beside.sha256),
+    )
+
+
 def _provenance(study: Study, about: About) -> tuple[tuple[str, str], ...]:
     source = study.source
     full = tidy(about.settings.title)
@@ -367,6 +387,7 @@ def _provenance(study: Study, about: About) -> tuple[tuple[str, str], ...]:
             f"up to {len(FIGURES)} for each scenario, blank where an input is missing; formulas as in the workbook",
         ),
         ("Attached", f"{cut(about.attachment.name, 100)}, the results workbook" if about.attachment else ""),
+        *(_told(about.beside) if about.beside else ()),
         ("Program", ", ".join(part for part in (about.program, about.engine) if part)),
         ("Made", f"{date(about.made)} {about.made:%H:%M} UTC"),
         ("Paper", about.settings.paper),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import io
 import logging
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.collecting import without_gc
 from planner.files import PDF_MARK
 from planner.issues import PlannerError
+from planner.report.model import Beside
+from planner.units import BYTES_PER_MB
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -184,12 +187,23 @@ def _font() -> bytes:
     return next(file.read_bytes() for file in files.iterdir() if file.name.startswith("Inter["))
 
 
-def attached(path: Path | None, made: dt.datetime) -> list[Any]:
-    """A results workbook as an attachment; raises PlannerError where it cannot be read."""
+# What mail takes and readers of documents open; the workbook of a hundred thousand scenarios is ten times as large.
+_MOST_ATTACHED: Final = 20 * BYTES_PER_MB
+
+
+def attached(path: Path | None, made: dt.datetime) -> tuple[list[Any], Beside | None]:
+    """A results workbook as an attachment, or what to say of one that is too large for that.
+
+    Raises PlannerError where it cannot be read.
+    """
     if path is None:
-        return []
+        return [], None
     weasyprint = load_weasyprint()
     try:
+        size = path.stat().st_size
+        if size > _MOST_ATTACHED:
+            with path.open("rb") as file:
+                return [], Beside(path.name, size, hashlib.file_digest(file, "sha256").hexdigest())
         data = path.read_bytes()
     except OSError as error:
         raise PlannerError(f"Cannot attach {path}: {error.strerror or error}.") from error
@@ -202,7 +216,7 @@ def attached(path: Path | None, made: dt.datetime) -> list[Any]:
             modified=made,
             relationship="Data",
         )
-    ]
+    ], None
 
 
 @contextlib.contextmanager

@@ -50,7 +50,8 @@ def render_report(
     """Write a study's report to a PDF file; the same study and ``made`` give the same bytes.
 
     ``settings`` are the study's own unless given; ``paper`` and ``title`` win over them. ``made`` without a time zone
-    is taken as UTC. ``attachment`` is a results workbook to embed, ``command`` what makes the report again.
+    is taken as UTC. ``attachment`` is a results workbook to embed, or to name where it is too large for that;
+    ``command`` is what makes the report again.
     Raises PdfUnavailableError where WeasyPrint cannot be loaded, and PlannerError where a setting is not accepted,
     the attachment or the logo cannot be read, the file cannot be written, or a file that is no report of planner's
     stands there and ``force`` is not given.
@@ -60,11 +61,18 @@ def render_report(
     settled = overridden(settings or study.settings, {"paper": paper, "title": title})
     weasyprint = load_weasyprint()
     now = _as_utc(made or dt.datetime.now(dt.UTC))
-    attachments = attached(attachment, now)
+    attachments, beside = attached(attachment, now)
     logo = _logo(settled)
     engine = f"WeasyPrint {weasyprint.__version__}"
     about = About(
-        now, settled, command, attachment=attachment, program=f"planner {version()}", engine=engine, logo=logo
+        now,
+        settled,
+        command,
+        attachment=attachment if attachments else None,
+        beside=beside,
+        program=f"planner {version()}",
+        engine=engine,
+        logo=logo,
     )
     progress("texts")
     with written_as(settled.locale):
