@@ -80,12 +80,18 @@ def _total(values: list[float | None]) -> float | None:
     return None if None in values else sum(value for value in values if value is not None)
 
 
+def has_demand(result: Result) -> bool:
+    """Whether requests, and what a deployment serves of them, are known, so that demand can be planned."""
+    known = result.requests_month is not None and result.scenario.hours_per_month is not None
+    return known and bool(result.fleet_requests_per_hour)
+
+
 def demand_plan(result: Result, today: dt.date) -> DemandPlan | None:
     """The plan of a scenario's demand; None where requests, or what a deployment serves of them, are not known."""
-    scenario, served = result.scenario, result.fleet_requests_per_hour
-    if result.requests_month is None or not served or scenario.hours_per_month is None:
+    scenario, served, requests = result.scenario, result.fleet_requests_per_hour, result.requests_month
+    if not served or requests is None or not has_demand(result):
         return None
-    months = tuple(_months(result, result.requests_month, served, first_month(result, today)))
+    months = tuple(_months(result, requests, served, first_month(result, today)))
     before = result.fleet_devices or 0.0
     orders = []
     for month in months:

@@ -180,7 +180,7 @@ def _cost_lede(study: Study) -> str:
 
 
 def _demand(study: Study, today: dt.date) -> Demand | None:
-    found = money_plans.planned(study)
+    found, able = money_plans.planned(study, max(MOST_PLANS, most_plans(study)))
     if not found:
         return None
     plans = []
@@ -206,8 +206,8 @@ def _demand(study: Study, today: dt.date) -> Demand | None:
     )
     if full := money_plans.crowded(case.result, plan):
         lede += f" {full}"
-    if len(found) > MOST_PLANS:
-        lede += f" The months of {in_words(MOST_PLANS)} of {count(len(found), 'plan')} are printed."
+    if able > MOST_PLANS:
+        lede += f" The months of {in_words(MOST_PLANS)} of {count(able, 'plan')} are printed."
     every = money_plans.plans(study, found[: most_plans(study)]) if len(found) > 1 else Table((), ())
     return Demand(lede, tuple(plans), every, money_plans.orders(found[:MOST_PLANS], today))
 

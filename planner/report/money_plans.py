@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from planner.plan.demand_plan import has_demand
 from planner.report import money
 from planner.report.money_tables import OWN, SMALL, case_table, cells_of, code_of
 from planner.report.numbers import as_percent, date, plain, rounded
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from planner.report.money import Till
 
 
-def planned(study: Study) -> list[tuple[Case, DemandPlan]]:
-    """The cases with a plan of demand, the recommended first, then as in the workbook."""
-    found = [(case, plan) for case in study.cases if (plan := money.plan_of(study, case)) is not None]
+def planned(study: Study, most: int) -> tuple[list[tuple[Case, DemandPlan]], int]:
+    """The first cases with a plan of demand, the recommended before all others; and how many have one."""
     best = study.recommendation.best
-    return sorted(found, key=lambda pair: (pair[0].result is not best, pair[0].number))
+    able = [case for case in study.cases if has_demand(case.result)]
+    first = sorted(able, key=lambda case: (case.result is not best, case.number))[:most]
+    return [(case, plan) for case in first if (plan := money.plan_of(study, case)) is not None], len(able)
 
 
 _THOUSANDS_FROM: Final = 10_000.0

@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from planner import columns
 from planner.columns import Choice, Ratio
 from planner.headers import RowCells
@@ -377,13 +379,10 @@ def _range(first: str, last: str, a: int, b: int) -> str:
 
 def _runs(numbers: Iterable[int], most: int) -> tuple[list[tuple[int, int]], int]:
     """The first runs of neighbours, and how many numbers come after them."""
-    runs: list[tuple[int, int]] = []
-    ordered = sorted(set(numbers))
-    for at, number in enumerate(ordered):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        elif len(runs) < most:
-            runs.append((number, number))
-        else:
-            return runs, len(ordered) - at
-    return runs, 0
+    ordered = np.unique(np.fromiter(numbers, np.int64))
+    if not len(ordered):
+        return [], 0
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(ordered) != 1) + 1, [len(ordered)]))
+    kept = starts[: max(most, 0) + 1]
+    runs = zip(ordered[kept[:-1]].tolist(), ordered[kept[1:] - 1].tolist(), strict=True)
+    return list(runs), len(ordered) - int(kept[-1])
