@@ -201,7 +201,7 @@ class RowStream:
     def __init__(self, rows: Rows, look: Callable[[Style], int]) -> None:
         self.rows = rows
         self.looks: dict[Style, int] = {}
-        self.patterns: dict[int, _Pattern] = {}
+        self.patterns: tuple[_Pattern, ...] = ()
         # By what a pattern takes; None where the numbers of a field are too many to keep their texts.
         self.texts: dict[str, _Texts | None] = {}
         self._prepare(look)
@@ -225,30 +225,36 @@ class RowStream:
             return self.looks[style]
 
         rows = self.rows
-        shapes, first, counts = np.unique(rows.shapes, return_index=True, return_counts=True)
-        for shape, at, count in zip(shapes.tolist(), first.tolist(), counts.tolist(), strict=True):
+        shapes, first, shape_of, counts = np.unique(
+            rows.shapes, return_index=True, return_inverse=True, return_counts=True
+        )
+        numbers: dict[_Pattern, int] = {}
+        of_shape = np.full(len(shapes), NO_SHAPE)
+        for number, (shape, at, count) in enumerate(zip(shapes, first.tolist(), counts.tolist(), strict=True)):
             if shape == NO_SHAPE or count < _FEWEST:
-                for row in np.flatnonzero(rows.shapes == shape).tolist():
+                for row in np.flatnonzero(shape_of == number).tolist():
                     for cell in rows.cells(row, rows.cases[row]):
                         noted(cell.style)
             else:
-                cells = list(rows.cells(_FAR, _prototype(rows.cases[at])))
-                self.patterns[shape] = _Pattern.of(cells, rows, noted)
+                pattern = _Pattern.of(list(rows.cells(_FAR, _prototype(rows.cases[at]))), rows, noted)
+                # What differs elsewhere may be alike on this sheet.
+                of_shape[number] = numbers.setdefault(pattern, len(numbers))
+        self.patterns = tuple(numbers)
+        self.pattern_of = of_shape[shape_of]
 
     def chunks(self, looks: Sequence[int]) -> Iterator[bytes]:
         """The rows as XML, in portions; ``looks`` says where each cell format stands in the workbook."""
-        pieces = {shape: pattern.pieces(looks) for shape, pattern in self.patterns.items()}
+        pieces = [pattern.pieces(looks) for pattern in self.patterns]
         mapped = {style: looks[number] for style, number in self.looks.items()}
-        shapes = self.rows.shapes
-        for start in range(0, len(shapes), _CHUNK):
-            chunk = range(start, min(start + _CHUNK, len(shapes)))
+        for start in range(0, len(self.pattern_of), _CHUNK):
+            chunk = range(start, min(start + _CHUNK, len(self.pattern_of)))
             columns = _Columns(self.rows, self.texts, chunk)
             found: list[str] = [""] * len(chunk)
-            for shape, places in _groups(shapes[chunk.start : chunk.stop]):
-                if shape in pieces:
-                    made = columns.fill(pieces[shape], self.patterns[shape].taken, places)
-                else:
+            for number, places in _groups(self.pattern_of[chunk.start : chunk.stop]):
+                if number == NO_SHAPE:
                     made = [self._by_cells(chunk[place], mapped) for place in places]
+                else:
+                    made = columns.fill(pieces[number], self.patterns[number].taken, places)
                 for place, text in zip(places, made, strict=True):
                     found[place] = text
             for first in range(0, len(found), _PORTION):
@@ -328,8 +334,8 @@ class _Columns:
         return [height_attributes(line_height(count) if count > 1 else None) for count in lines]
 
 
-def _groups(shapes: Codes) -> Iterator[tuple[int, list[int]]]:
-    """The places of each shape, in their order."""
-    order = np.argsort(shapes, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(shapes[order])) + 1):
-        yield int(shapes[places[0]]), places.tolist()
+def _groups(patterns: Codes) -> Iterator[tuple[int, list[int]]]:
+    """The places of each pattern, in their order."""
+    order = np.argsort(patterns, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1):
+        yield int(patterns[places[0]]), places.tolist()
