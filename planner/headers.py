@@ -274,7 +274,7 @@ def header_again(grid: Grid, row: int, header: Header, headings: Headings = SCEN
         return None
     # Names, each one a text of its own, stand first as a rule: the others tell sooner.
     for cell in reversed(texts):
-        spare -= not _may_name(cell.value, headings)
+        spare -= not may_name(cell.value, headings)
         if spare < 0:
             return None
     found = _read_header(grid, row, headings, suggest=False)
@@ -282,7 +282,7 @@ def header_again(grid: Grid, row: int, header: Header, headings: Headings = SCEN
 
 
 @lru_cache(maxsize=4096)
-def _may_name(text: str, headings: Headings) -> bool:
+def may_name(text: str, headings: Headings = SCENARIOS) -> bool:
     """Whether a text names a field; a column holds the same few texts over and over."""
     return _match(" ".join(text.split()), headings)[0] is not None
 

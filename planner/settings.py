@@ -297,7 +297,7 @@ class Settings:
         _choice(
             "PDF variant",
             VARIANTS,
-            "The standard that the PDF keeps: accessible, or for archives (with the workbook attached either way).",
+            "The standard that the PDF keeps: accessible, or for archives; either attaches the workbook.",
             "pdf standard",
             "variant",
         ),

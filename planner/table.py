@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from planner.columns import echo
-from planner.headers import Grid, Header, column_letters, find_header, header_again, with_units
+from planner.headers import Grid, Header, column_letters, find_header, header_again, may_name, with_units
 from planner.issues import Issue, PlannerError, Severity
 from planner.library_sheets import library_header, read_library
 from planner.plan.fill import EMPTY_LIBRARY, Library
@@ -127,8 +127,9 @@ class _Reader:
             self._say(rows.pop(0), Severity.NOTE, "units", "The row holds the units of the columns and is read as such")
         for number in rows:
             row = None if self.ended else Row(self.reading, number)
-            # What holds a number where one should be, and nothing amiss, heads nothing.
-            if (row is None or not row.has_figures) and (again := header_again(self.grid, number, self.header)):
+            # What holds a number and nothing amiss, and a text that names no field, heads nothing.
+            is_plain = row is not None and row.has_figures and row.last_text and not may_name(row.last_text)
+            if not is_plain and (again := header_again(self.grid, number, self.header)):
                 self._say(number, Severity.NOTE, "header", "The row is a header again, and heads the rows below it")
                 self._take(again)
             elif row:
@@ -211,7 +212,7 @@ class _Reader:
                 said = f"Scenario {echo(name)} is also at {self.first_at[name]}"
                 note = Issue(severity=Severity.NOTE, code="name", field="name", problem=said)
                 self.issues.append(origin.locate(note))
-            self.first_at.setdefault(name, origin.cells.get("name") or f"A{origin.row}")
+            self.first_at.setdefault(name, origin.cell_of("name"))
 
     def _resolutions(self) -> list[Resolution]:
         rows = [row for row, _ in self.pending]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planner.cells import is_blank, place_of, understand
-from planner.columns import BadValueError, Understood
+from planner.columns import BadValueError, Text, Understood
 from planner.currencies import settled
 from planner.headers import Cell, RowCells, letters_of
 from planner.issues import Issue, Severity
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _FEWEST_WORDS: Final = 3
 _LABELS_ONLY: Final = frozenset({"name", "model", "notes"})
-_NONE_MOVED: Final[Mapping[str, str]] = MappingProxyType({})
-_NO_LINKS: Final[Mapping[str, str]] = MappingProxyType({})
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class _Meaning(NamedTuple):
@@ -65,7 +64,8 @@ class _Below:
         try:
             found = understand(self.name, COLUMNS[self.name], cell, self.head)
         except BadValueError as bad:
-            return _Meaning(cell, refused=bad)
+            # The frames that it was raised in would be kept with it.
+            return _Meaning(cell, refused=bad.with_traceback(None))
         simple = found.plain and not (found.note or found.link or found.currencies or cell.at)
         return _Meaning(cell, simple, found.value, found)
 
@@ -82,6 +82,9 @@ class Reading:
         # The fields in the order of a row's values; a row has a name and a currency without columns for them.
         self.names = [*header.cells, *(name for name in ("name", "currency") if name not in header.cells)]
         self.place = {name: at for at, name in enumerate(self.names)}
+        # The places of free texts, the last one first.
+        texts = (at for at, name in enumerate(header.cells) if name != "name" and type(COLUMNS[name].rule) is Text)
+        self.texts = tuple(texts)[::-1]
         self.first = min((cell.column for cell in header.cells.values()), default=1)
         self.full = frozenset(header.cells)
         # Rows that are filled alike share what is said of their cells: a hundred thousand of them take much memory.
@@ -118,7 +121,7 @@ class Row:
         ]
         self.line: list[Any] = [meaning.value for meaning in meanings]
         self.line += [None] * (len(reading.names) - len(meanings))
-        plain, links, moved = reading.full, _NO_LINKS, _NONE_MOVED
+        plain, links, moved = reading.full, _NONE, _NONE
         if not all(map(_is_simple, meanings)):
             plain, links, moved = self._take(meanings)
         self._judge(cells)
@@ -137,6 +140,11 @@ class Row:
     def has_figures(self) -> bool:
         """Whether it holds a number, and nothing that was refused."""
         return not self.refused and float in map(type, self.line)
+
+    @property
+    def last_text(self) -> str:
+        """The last free text of its cells but its name, which differs from row to row; empty where there is none."""
+        return next((self.line[at] for at in self.reading.texts if self.line[at]), "")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -168,7 +176,7 @@ class Row:
                     shown[name] = found.currencies
         if shown:
             self._take_currency(shown)
-        return self.reading.plain(frozenset(plain)), self.reading.links(links), moved or _NONE_MOVED
+        return self.reading.plain(frozenset(plain)), self.reading.links(links), moved or _NONE
 
     def _judge(self, cells: Mapping[int, Cell]) -> None:
         """Whether the row is one of a scenario, or blank, a heading, or the head of another table."""

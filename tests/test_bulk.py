@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from planner import catalog
 from planner.catalog import find_device
-from planner.issues import PlannerError
-from planner.plan.bulk import compute_columns, evaluate_columns, evaluate_many
-from planner.plan.bulk_fill import complete_columns
-from planner.plan.evaluate import WAYS, compute, known_of
+from planner.columns import Text
+from planner.issues import Issue, PlannerError
+from planner.plan.bulk import columns_of_results, compute_columns, evaluate_columns, evaluate_each, evaluate_many
+from planner.plan.bulk_columns import NUMBERS, TEXTS, Words, listed, objects_of
+from planner.plan.bulk_fill import complete_columns, resolve_each
+from planner.plan.evaluate import WAYS, compute, evaluate_resolved, known_of
 from planner.plan.fill import Library
 from planner.plan.recipes import RECIPES, way_of
 from planner.plan.resolve import resolve
@@ -403,3 +405,42 @@ def test_the_readmes_columns_are_as_it_says(capsys):
     alone = compute(resolve(Scenario(device="H100 SXM", model="Llama-3.1-8B", batch=64, **TOKENS)).scenario)
     assert f"{alone['estimated_tokens_per_sec']:.1f}]" in printed
     assert "measured: Data-centre HBM, serving" in printed
+
+
+@pytest.mark.parametrize("name", [text for text in TEXTS if type(COLUMNS[text].rule) is Text])
+@pytest.mark.parametrize("values", [[1, 2], [1.5, math.nan], ["a", math.nan], ["a", None], ["  a  b ", "c"]])
+def test_texts_that_are_none_are_read_as_in_a_single_scenario(name, values):
+    given = {"weights_gb": 140.0, "bandwidth_gb_s": 3350.0}
+    found = evaluate_columns({**{field: [value, value] for field, value in given.items()}, name: values})
+    alone = [
+        resolve(Scenario(**given, **({} if value is None or value != value else {name: value})))  # noqa: PLR0124  NaN
+        for value in values
+    ]
+    assert found.ok.tolist() == [each.ok for each in alone]
+    words = found.completed.columns[name].texts().tolist()
+    assert words == [getattr(each.scenario, name) or "" for each in alone]
+
+
+def test_objects_are_not_made_of_columns_that_lack_something():
+    with pytest.raises(ValueError, match="codes, words are not given for 3 objects"):
+        objects_of(Words, {"codes": [1, 2]}, 3)
+    made = objects_of(Issue, {"severity": ["note"] * 2, "code": ["a", "b"], "problem": ["x", "y"]}, 2)
+    assert made == [Issue(severity="note", code="a", problem="x"), Issue(severity="note", code="b", problem="y")]
+
+
+def test_columns_of_completed_scenarios_are_those_of_each():
+    scenarios = [Scenario(**kind) for kind in KINDS.values()]
+    typed = {name: [getattr(each, name) for each in scenarios] for name in COLUMNS}
+    found, completed = resolve_each(typed, len(scenarios))
+    assert [each.ok for each in found] == completed.ok.tolist()
+    able = np.flatnonzero(completed.ok)
+    results, columns = evaluate_each([found[at] for at in able.tolist()], completed.taking(able))
+    again = columns_of_results(results)
+    for at, result in enumerate(results):
+        assert columns.row(at) == again.row(at)
+        assert result == evaluate_resolved(resolve(scenarios[able[at]]))
+    for name, column in columns.completed.columns.items():
+        assert listed(column) == listed(again.completed.columns[name]), name
+        assert columns.completed.is_bare(name) == (
+            name in NUMBERS and not any(getattr(r.scenario, name) is not None for r in results)
+        )

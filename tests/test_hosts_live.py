@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import importlib
 import subprocess
 import sys
@@ -676,3 +677,16 @@ def test_a_long_list_of_issues_is_cut(windows, live, open_in, tmp_path):
     assert lines[0].startswith("0 scenarios evaluated, 30 rows skipped; 30 errors")
     assert len(lines) == 14
     assert lines[-1] == "... and 18 more"
+
+
+def test_a_results_workbook_too_large_to_attach_lies_beside_the_report(live, book, tmp_path, monkeypatch):
+    pytest.importorskip("weasyprint", exc_type=ImportError)
+    pypdf = pytest.importorskip("pypdf")
+    monkeypatch.setattr("planner.report.pdf._MOST_ATTACHED", 100)
+    _, path = live.report(book)
+    results = tmp_path / "scenarios.results.xlsx"
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, results.name}
+    pdf = pypdf.PdfReader(path)
+    assert not pdf.attachments
+    said = "".join("".join(page.extract_text() for page in pdf.pages).split())
+    assert hashlib.sha256(results.read_bytes()).hexdigest() in said

@@ -135,3 +135,32 @@ def test_a_bad_scenario_in_python_is_named_with_every_problem():
         "above 0 to 1, or 10 to 100 for percent; Bandwidth is missing; expected Bandwidth per device (GB/s) and "
         "Devices, or Aggregate bandwidth (GB/s)."
     )
+
+
+MANY = 320
+
+
+def many():
+    """Entries of many kinds, with issues at cells of several columns."""
+    kinds = [{}, {"batch": 64}, {"efficiency": None}, {"params_b": 700}, {"prefill_tokens_per_sec": None}]
+    return [entry(row, **kinds[row % len(kinds)]) for row in range(2, 2 + MANY)]
+
+
+def test_issues_of_many_stand_where_those_of_each_do():
+    entries = many()
+    together = make_study(entries)
+    assert together.columns is not None
+    for case, each in zip(together.cases, entries, strict=True):
+        alone = make_study([each])
+        assert case.result == alone.cases[0].result
+    assert sum(bool(case.result.issues) for case in together.cases) > MANY // 2
+    assert len(together.issues) == sum(len(case.result.issues) for case in together.cases)
+
+
+def test_a_copy_with_other_cases_has_no_columns_of_the_old_ones():
+    study = make_study(many())
+    assert len(study.columns) == MANY
+    assert study.first(10).columns is None
+    assert study.first(10).cases == study.cases[:10]
+    assert dataclasses.replace(study, cases=study.cases[5:]).columns is None
+    assert dataclasses.replace(study, source=Source(name="x")).columns is study.columns

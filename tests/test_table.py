@@ -917,3 +917,22 @@ def test_split_unit(text, parts):
 def test_any_header_is_read_without_failing(text):
     table = read_table([grid(["Name", "Weights", "Aggregate bandwidth", text], ["a", 140, 3350])])
     assert len(table.entries) == 1
+
+
+def test_a_second_header_may_hold_a_year():
+    """A number in a column of figures makes no scenario of a row whose texts name fields."""
+    heads = ["Scenario", "Model", "Device", "Engine", "Notes"]
+    row = ["{}", "Llama-3.1-8B", "H100 SXM", "vLLM", "as measured"]
+    table = read_table(
+        [
+            grid(
+                [*heads, "Batch", "Weights (GB)", "Bandwidth per device (GB/s)"],
+                ["A", *row[1:], 8, 16, 3350],
+                [],
+                [*heads, 2026, None, None, "Weights (GB)", "Bandwidth per device (GB/s)"],
+                ["B", *row[1:], None, None, None, 16, 3350],
+            )
+        ]
+    )
+    assert [scenario.name for scenario in table.scenarios] == ["A", "B"]
+    assert "The row is a header again, and heads the rows below it" in [issue.problem for issue in table.issues]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import zlib
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -12,8 +14,9 @@ import pytest
 from planner import Scenario, study_of
 from planner.job import Job, run, write_results
 from planner.plan.study import LARGE
-from planner.workbook import large, row_stream, sheets, write
+from planner.workbook import large, line_stream, row_stream, sheets, write
 from planner.workbook.package import open_package
+from planner.workbook.packed import Packed
 from planner.workbook.read import read_workbook
 from planner.workbook.results_sheet import Functions
 from planner.workbook.row_shapes import RowShapes
@@ -308,3 +311,49 @@ def test_many_rows_without_a_price_leave_the_cost_sheet_to_what_demand_is_planne
     described = {sheet.name: sheet for sheet in result_sheets(study_of(priced_too), patterned=True)}
     assert described["Cost"].rows
     assert len(described["Cost"].rows.cases) == LARGE + 2
+
+
+def test_rows_in_small_portions_and_without_kept_texts_are_the_same(study, tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("one.xlsx", "two.xlsx", "three.xlsx")]
+    patterned(study, Functions.EMBEDDED, paths[0], streamed=False)
+    monkeypatch.setattr(row_stream, "_CHUNK", 7)
+    monkeypatch.setattr(row_stream, "_FEW", 0)
+    monkeypatch.setattr(line_stream, "_CHUNK", 5)
+    monkeypatch.setattr(line_stream, "_MOST_KNOWN", 2)
+    patterned(study, Functions.EMBEDDED, paths[1], streamed=True)
+    monkeypatch.setattr(row_stream, "_FEW", 10**6)
+    monkeypatch.setattr(row_stream, "_MOST_KEPT", 2)
+    patterned(study, Functions.EMBEDDED, paths[2], streamed=True)
+    assert_same(paths[0], paths[1])
+    assert_same(paths[0], paths[2])
+
+
+NUMBERS = [0.1 + 0.2, 100.0, -0.0, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, 2 / 3, 123456789.125]
+
+
+def test_numbers_written_at_once_are_those_that_they_were():
+    written = row_stream._written(NUMBERS)
+    assert list(map(float, written)) == NUMBERS
+    # As short as Python's own, but for the sign and noughts of an exponent.
+    assert [text.replace("e+", "e").replace("e-0", "e-") for text in map(repr, NUMBERS)] == written
+
+
+def test_a_large_part_that_cannot_be_made_leaves_no_file_open():
+    def portions():
+        yield b"first"
+        raise KeyError("second")
+
+    with pytest.raises(KeyError, match="second"):
+        Packed.of(portions())
+    # Warnings are errors here, that of a file which nobody closed among them.
+    gc.collect()
+
+
+def test_a_packed_part_is_what_was_given():
+    portions = [bytes([at % 251]) * (at * 997 % 60_000) for at in range(40)]
+    packed = Packed.of(portions)
+    with packed.file:
+        packed.file.seek(0)
+        data = zlib.decompress(packed.file.read(), -15)
+    assert data == b"".join(portions)
+    assert (packed.crc, packed.size) == (zlib.crc32(data), len(data))

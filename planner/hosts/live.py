@@ -80,6 +80,7 @@ def report(
 ) -> tuple[Study, Path]:
     """Write the PDF report beside the open workbook, a results workbook attached to it; returns its path too.
 
+    A results workbook that is too large to attach is written beside the report, which names it.
     Raises PlannerError as :func:`check` does, where the workbook has no folder of its own yet, and where
     no PDF can be made or written.
     """
@@ -87,11 +88,15 @@ def report(
     source = _path_of(book)
     study = _study(book, options, sheet)
     # The report's libraries take a second to load.
+    from planner.report.pdf import is_attachable  # noqa: PLC0415
     from planner.report.render import render_report  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / default_output(source).name
         write_results(study, results)
+        if not is_attachable(results):
+            results = default_output(source)
+            write_results(study, results)
         render_report(
             study,
             default_pdf(source),
@@ -160,6 +165,7 @@ def _study(book: xlwings.Book, options: Options | None, sheet: str) -> Study:
         skipped=table.skipped,
         issues=(*said, *table.issues),
         settings=settled,
+        completed=table.completed,
         source=Source(book.name, "", table.sheet),
         options=options or Options(),
     )

@@ -110,7 +110,7 @@ def numbers_of(values: Any, height: int) -> Numbers:
     return np.broadcast_to(np.asarray(values, np.float64), height)
 
 
-def listed_numbers(column: Numbers) -> list[Any]:
+def _listed_numbers(column: Numbers) -> list[Any]:
     """A column's numbers as a list, None for NaN."""
     missing = np.isnan(column)
     if not missing.any():
@@ -140,7 +140,7 @@ def columns_of(scenarios: Sequence[Scenario], names: Iterable[str] = COLUMNS) ->
 def listed(column: Column, blank: Any = None) -> list[Any]:
     """A column's values as a scenario or its result holds them, where nothing is as ``blank``."""
     if not isinstance(column, Words):
-        return listed_numbers(column)
+        return _listed_numbers(column)
     words = [blank, *column.words[1:]]
     return [words[code] for code in column.codes.tolist()]
 
@@ -154,11 +154,20 @@ def objects_of(kind: type[_Object], columns: Mapping[str, Sequence[Any]], height
     """Many objects of a frozen dataclass with slots, its fields given as columns; a field without has its default.
 
     Filled field by field, not object by object: making a hundred thousand of a hundred fields takes a third of the
-    time, since no argument is passed and nothing is looked up by name.
+    time, since no argument is passed and nothing is looked up by name. ``__post_init__`` is not called. Raises
+    ValueError where a column is not of this height, or a field has neither a column nor a default.
 
     >>> [word.codes for word in objects_of(Words, {"codes": [1, 2], "words": ["a", "b"]}, 2)]
     [1, 2]
     """
+    short = [name for name, column in columns.items() if len(column) != height]
+    lacking = [
+        each.name
+        for each in fields(kind)  # type: ignore[arg-type]
+        if each.name not in columns and each.default is MISSING and each.default_factory is MISSING
+    ]
+    if short or lacking:
+        raise ValueError(f"{kind.__name__}: {', '.join(short + lacking)} are not given for {height} objects.")
     found: list[_Object] = []
     given = [(getattr(kind, each.name).__set__, columns.get(each.name), each) for each in fields(kind)]  # type: ignore[arg-type]
     for start in range(0, height, _OBJECTS_AT_ONCE):
@@ -181,8 +190,7 @@ def read_column(name: str, values: Any, height: int) -> Read:
     if name in TEXTS:
         return _read_texts(name, words_of(values, height))
     if values is None:
-        nothing = np.zeros(height, bool)
-        return Read(np.full(height, np.nan), nothing, nothing)
+        return Read(np.full(height, np.nan), np.zeros(height, bool), np.zeros(height, bool))
     if _single(values):
         values = [values]
     if getattr(values, "dtype", _OBJECTS).kind not in "iuf":
@@ -256,7 +264,8 @@ def _read_each(name: str, values: list[Any], height: int) -> Read:
 def _read_texts(name: str, column: Words) -> Read:
     blank = np.array(list(map(_is_blank, column.words)))
     given = ~blank[column.codes]
-    if type(COLUMNS[name].rule) is Text and all(map(is_tidy, column.words)):
+    tidy = all(isinstance(word, str) and is_tidy(word) for word in column.words)
+    if tidy and type(COLUMNS[name].rule) is Text:
         return Read(Words(np.array(column.codes), list(column.words)), given, np.zeros(len(given), bool))
     read = Words.of([None if _is_blank(word) else _understood(name, word) for word in column.words])
     understood = Words(read.codes[column.codes], read.words)

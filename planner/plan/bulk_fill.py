@@ -74,7 +74,7 @@ class Completed:
         height = len(resolutions)
         ok = np.array([resolution.ok for resolution in resolutions], bool)
         noted = np.array([bool(resolution.issues) for resolution in resolutions], bool)
-        columns = completed_columns([resolution.scenario for resolution in resolutions])
+        columns = _columns_of([resolution.scenario for resolution in resolutions])
         return cls(columns, ok, noted, np.arange(height), [resolution.sources for resolution in resolutions])
 
     def is_bare(self, name: str) -> bool:
@@ -92,7 +92,7 @@ class Completed:
         return self.records[int(self.group[row])]
 
 
-def completed_columns(scenarios: Sequence[Scenario]) -> dict[str, Column]:
+def _columns_of(scenarios: Sequence[Scenario]) -> dict[str, Column]:
     """The columns of completed scenarios."""
     height = len(scenarios)
     return {

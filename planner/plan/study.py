@@ -172,12 +172,17 @@ class Study:
     options: Options = Options()
     # How the report is made: for whom, in which currency and locale.
     settings: Settings = field(default_factory=Settings)
-    # The cases' inputs and figures as columns, where many were evaluated together.
+    # The inputs and figures of just these cases as columns, where many were evaluated together.
     columns: ResultColumns | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Drop columns of other cases, which a copy with cases of its own would keep."""
+        if self.columns is not None and len(self.columns) != len(self.cases):
+            object.__setattr__(self, "columns", None)
 
     def first(self, count: int) -> Study:
         """The study of its first cases alone."""
-        return dataclasses.replace(self, cases=self.cases[:count], columns=None)
+        return dataclasses.replace(self, cases=self.cases[:count])
 
     @cached_property
     def table(self) -> SpeedTable:
@@ -320,6 +325,10 @@ def _evaluated(entries: list[Entry], completed: Completed | None) -> tuple[list[
     return found, None
 
 
+# What an issue says, wherever it stands.
+_SAID: Final = tuple(each.name for each in dataclasses.fields(Issue) if each.name not in {"sheet", "cell", "row"})
+
+
 def _locate(results: list[Result], origins: list[Origin]) -> None:
     """Put the issues of many results, which nobody else has yet, at their cells, as ``Origin.locate`` puts one."""
     from planner.plan.bulk_columns import objects_of  # noqa: PLC0415
@@ -333,10 +342,6 @@ def _locate(results: list[Result], origins: list[Origin]) -> None:
     for result in results:
         if result.issues:
             object.__setattr__(result, "issues", tuple(islice(placed, len(result.issues))))
-
-
-# What an issue says, wherever it stands.
-_SAID: Final = tuple(each.name for each in dataclasses.fields(Issue) if each.name not in {"sheet", "cell", "row"})
 
 
 def _with_currency(cases: list[Case], wanted: str, today: dt.date) -> list[Case]:

@@ -16,7 +16,7 @@ from planner.plan.bulk import columns_of_results
 from planner.plan.bulk_columns import Words
 from planner.plan.resolve import DEFAULT, TYPED
 from planner.plan.scenario import CORE_COLUMNS
-from planner.report.parts import add_place, ranges_in
+from planner.report.parts import CELL, ranges_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,6 +46,7 @@ class Inputs:
 
     def __init__(self, study: Study) -> None:
         self.cases = study.cases
+        self.numbers = np.fromiter((case.number for case in self.cases), np.int64, len(self.cases))
         columns = study.columns or columns_of_results([case.result for case in study.cases])
         self._columns = columns.completed.columns
         self.kinds: list[Kind] = []
@@ -110,18 +111,22 @@ class Inputs:
 
     def cells(self, name: str, places: Codes, most: int) -> str:
         """The cells in which scenarios have an input, neighbours in a column as ranges."""
-        columns: dict[str, list[int]] = {}
+        # By column: the place of the first scenario that has a cell there, and the rows.
+        found: dict[str, tuple[int, list[int]]] = {}
         tables = self._table[places]
-        for at in dict.fromkeys(tables[np.sort(np.unique(tables, return_index=True)[1])].tolist()):
+        for at in np.unique(tables).tolist():
             below = places[tables == at]
             if at < 0:
                 for place in below.tolist():
-                    cell = self.cases[place].origin.cells.get(name)
-                    if cell:
-                        add_place(columns, cell)
+                    cell = self.cases[place].origin.cells.get(name, "")
+                    if match := CELL.fullmatch(cell):
+                        found.setdefault(match[1], (place, []))[1].append(int(match[2]))
             elif name in self._letters[at]:
-                columns.setdefault(self._letters[at][name], []).extend(self._rows[below].tolist())
-        return ranges_in(columns, most)
+                letters = self._letters[at][name]
+                first, rows = found.get(letters, (int(below[0]), []))
+                found[letters] = min(first, int(below[0])), rows + self._rows[below].tolist()
+        ordered = sorted(found.items(), key=lambda column: column[1][0])
+        return ranges_in({letters: rows for letters, (_, rows) in ordered}, most)
 
 
 def _is_estimated(case: Case) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LONGEST_IN_TABLE: Final = 64
 LONGEST_TITLE: Final = 320
 MOST_RANGES: Final = 6
+CELL: Final = re.compile(r"([A-Z]+)(\d+)")
 
 _JOINERS: Final = "\u200d\ufe0f\ufe0e"
 _LEFT_OUT: Final = frozenset({"Cc", "Cs"})
@@ -327,7 +328,7 @@ def cell_ranges(cells: Iterable[str], most: int = MOST_RANGES) -> str:
     """
     columns: dict[str, list[int]] = {}
     for cell in cells:
-        add_place(columns, cell)
+        _add_place(columns, cell)
     return ranges_in(columns, most)
 
 
@@ -345,14 +346,12 @@ def cells_of(cases: Iterable[Case], name: str, most: int = MOST_RANGES) -> str:
                 rows = columns.setdefault(letters[name], []) if name in letters else []
             rows.append(case.origin.row)
         elif name in cells:
-            add_place(columns, cells[name])
+            _add_place(columns, cells[name])
     return ranges_in(columns, most)
 
 
-def add_place(columns: dict[str, list[int]], cell: str) -> None:
-    """Add a cell to the rows of its column."""
-    match = re.fullmatch(r"([A-Z]+)(\d+)", cell)
-    if match:
+def _add_place(columns: dict[str, list[int]], cell: str) -> None:
+    if match := CELL.fullmatch(cell):
         columns.setdefault(match[1], []).append(int(match[2]))
 
 

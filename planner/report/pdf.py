@@ -187,8 +187,13 @@ def _font() -> bytes:
     return next(file.read_bytes() for file in files.iterdir() if file.name.startswith("Inter["))
 
 
-# What mail takes and readers of documents open; the workbook of a hundred thousand scenarios is ten times as large.
+# Mail servers refuse more; the results of a hundred thousand scenarios have ten times as much.
 _MOST_ATTACHED: Final = 20 * BYTES_PER_MB
+
+
+def is_attachable(path: Path) -> bool:
+    """Whether a results workbook is small enough to be attached."""
+    return path.stat().st_size <= _MOST_ATTACHED
 
 
 def attached(path: Path | None, made: dt.datetime) -> tuple[list[Any], Beside | None]:
@@ -200,10 +205,9 @@ def attached(path: Path | None, made: dt.datetime) -> tuple[list[Any], Beside | 
         return [], None
     weasyprint = load_weasyprint()
     try:
-        size = path.stat().st_size
-        if size > _MOST_ATTACHED:
+        if not is_attachable(path):
             with path.open("rb") as file:
-                return [], Beside(path.name, size, hashlib.file_digest(file, "sha256").hexdigest())
+                return [], Beside(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
         data = path.read_bytes()
     except OSError as error:
         raise PlannerError(f"Cannot attach {path}: {error.strerror or error}.") from error

@@ -93,7 +93,7 @@ def _values_of(name: str, inputs: Inputs) -> Iterator[tuple[str, str, str, str, 
 
 
 def _whose(name: str, inputs: Inputs, places: Codes) -> tuple[str, str]:
-    return labels((places + 1).tolist(), _FEW_RANGES), inputs.cells(name, places, _FEW_RANGES)
+    return labels(inputs.numbers[places].tolist(), _FEW_RANGES), inputs.cells(name, places, _FEW_RANGES)
 
 
 # What was filled in
@@ -130,7 +130,7 @@ def filled_table(inputs: Inputs) -> Table:
                     Cell(f"F{number:02d}", marks="tag"),
                     Cell(label),
                     Cell(said),
-                    Cell(labels((whose[source] + 1).tolist())),
+                    Cell(labels(inputs.numbers[whose[source]].tolist())),
                     Cell(confidence),
                 )
             )

@@ -73,8 +73,10 @@ class Packed:
                 for each in packing:
                     each.result()
             file.write(packer.flush())
-        except OSError as error:
+        except BaseException as error:
             file.close()
+            if not isinstance(error, OSError):
+                raise
             raise PlannerError(f"Cannot write the sheets to {tempfile.gettempdir()}: {error}.") from error
         return cls(file, crc, size, file.tell())
 

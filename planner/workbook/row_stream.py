@@ -47,6 +47,7 @@ _LOOKS: Final = re.compile("\ue002(\\d+)")
 # Columns whose first rows hold so few numbers that their texts are worth keeping.
 _SAMPLE: Final = 2048
 _FEW: Final = 512
+_MOST_KEPT: Final = 8 * _FEW
 # Row numbers that no sheet has, with digits unlike those of any factor in a formula.
 _FAR: Final = 731_904_600
 _FAR_ORIGIN: Final = 846_203_517
@@ -162,7 +163,7 @@ def _literal(text: str) -> str:
 
 
 class _Texts(dict[float, str]):
-    """The texts of a column's numbers, which are few."""
+    """The texts of a column's numbers, kept while they are few."""
 
     __slots__ = ("form",)
 
@@ -191,8 +192,8 @@ _AS: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 def _written(numbers: list[float]) -> list[str]:
-    """Numbers as files hold them, whole ones without decimals; five times as fast as Python writes them."""
-    return (msgspec.json.encode(numbers)[1:-1] + b",").replace(b".0,", b",").decode()[:-1].split(",")
+    """Numbers by the fewest digits that tell them, as ``repr`` gives them; five times as fast."""
+    return msgspec.json.encode(numbers)[1:-1].decode().split(",")
 
 
 class RowStream:
@@ -312,10 +313,15 @@ class _Columns:
         if taken not in self.texts:
             few = len(np.unique(columns[name][:_SAMPLE])) <= _FEW
             self.texts[taken] = _Texts(_NUMBERS[form]) if few else None
-        texts, numbers = self.texts[taken], columns[name][rows].tolist()
+        texts = self.texts[taken]
         if texts is not None:
-            return list(map(texts.__getitem__, numbers))
-        return list(map(_NUMBERS[form], numbers)) if form == "literal" else _written(numbers)
+            # No pattern takes what is missing, and each missing number is unlike all others.
+            found = list(map(texts.__getitem__, np.nan_to_num(columns[name][rows]).tolist()))
+            if len(texts) > _MOST_KEPT:
+                self.texts[taken] = None
+            return found
+        numbers = columns[name][rows].tolist()
+        return _written(numbers) if form == "value" else list(map(_NUMBERS[form], numbers))
 
     def _values(self, column: int) -> list[Any]:
         if column not in self.values:
