@@ -14,7 +14,7 @@ import pytest
 from planner import Scenario, study_of
 from planner.job import Job, run, write_results
 from planner.plan.study import LARGE
-from planner.workbook import large, line_stream, row_stream, sheets, write
+from planner.workbook import cell_xml, large, line_stream, row_stream, sheets, write
 from planner.workbook.package import open_package
 from planner.workbook.packed import Packed
 from planner.workbook.read import read_workbook
@@ -332,7 +332,7 @@ NUMBERS = [0.1 + 0.2, 100.0, -0.0, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e
 
 
 def test_numbers_written_at_once_are_those_that_they_were():
-    written = row_stream._written(NUMBERS)
+    written = cell_xml.written(NUMBERS)
     assert list(map(float, written)) == NUMBERS
     # As short as Python's own, but for the sign and noughts of an exponent.
     assert [text.replace("e+", "e").replace("e-0", "e-") for text in map(repr, NUMBERS)] == written

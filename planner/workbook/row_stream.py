@@ -14,7 +14,6 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import numpy as np
 
 from planner.headers import column_letters
@@ -22,7 +21,16 @@ from planner.plan.bulk_columns import NUMBERS
 from planner.plan.evaluate import TEXTS
 from planner.plan.scenario import FIGURES
 from planner.plan.study import Case, Origin
-from planner.workbook.cell_xml import content, escaped, height_attributes, inline_text, kind_of, row_xml, stored
+from planner.workbook.cell_xml import (
+    content,
+    escaped,
+    height_attributes,
+    inline_text,
+    kind_of,
+    row_xml,
+    stored,
+    written,
+)
 from planner.workbook.layout import CellOut, line_height, lines_of, wrapped_heights
 from planner.workbook.row_shapes import NO_SHAPE
 
@@ -191,11 +199,6 @@ _AS: Final[Mapping[str, Callable[[Any], str]]] = {
 }
 
 
-def _written(numbers: list[float]) -> list[str]:
-    """Numbers by the fewest digits that tell them, as ``repr`` gives them; five times as fast."""
-    return msgspec.json.encode(numbers)[1:-1].decode().split(",")
-
-
 class RowStream:
     """A sheet's rows, written as they are asked for."""
 
@@ -321,7 +324,7 @@ class _Columns:
                 self.texts[taken] = None
             return found
         numbers = columns[name][rows].tolist()
-        return _written(numbers) if form == "value" else list(map(_NUMBERS[form], numbers))
+        return written(numbers) if form == "value" else list(map(_NUMBERS[form], numbers))
 
     def _values(self, column: int) -> list[Any]:
         if column not in self.values:

@@ -9,12 +9,12 @@ import re
 import zipfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from html import escape
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from planner.headers import column_letters
+from planner.workbook.cell_xml import inline_text, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 1_048_576
 # The fastest level that still packs numbers to a third; the file is half as large again at most.
 _LEVEL: Final = 1
-_NOT_IN_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# What Excel reads as one character by its number.
-_NUMBERED: Final = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 _BLANK: Final = "/>"
 
 
@@ -40,32 +37,24 @@ class Rows:
 
 
 def number_cells(values: Any, *, few: bool = False) -> list[str]:
-    """Numbers as cells, blank for NaN; with ``few`` each distinct one is written once."""
+    """Numbers as cells, blank for NaN and what has no end; with ``few`` each distinct one is written once."""
     if few:
         levels, codes = np.unique(values, return_inverse=True)
-        written = np.array(number_cells(levels), dtype=object)
-        return written[codes].tolist()  # type: ignore[no-any-return]
-    cells = [f"><v>{value!r}</v></c>" for value in values.tolist()]
-    for row in np.flatnonzero(np.isnan(values)).tolist():
-        cells[row] = _BLANK
-    return cells
+        cells = np.array(number_cells(levels), dtype=object)
+        return cells[codes].tolist()  # type: ignore[no-any-return]
+    return [_BLANK if text == "null" else f"><v>{text}</v></c>" for text in written(values.tolist())]
 
 
 def flag_cells(values: Any) -> list[str]:
     """1 and 0 as TRUE and FALSE, NaN as blank."""
-    written = np.array([_BLANK, ' t="b"><v>0</v></c>', ' t="b"><v>1</v></c>'], dtype=object)
-    return written[np.nan_to_num(values + 1.0).astype(np.int64)].tolist()  # type: ignore[no-any-return]
+    flags = np.array([_BLANK, ' t="b"><v>0</v></c>', ' t="b"><v>1</v></c>'], dtype=object)
+    return flags[np.nan_to_num(values + 1.0).astype(np.int64)].tolist()  # type: ignore[no-any-return]
 
 
 def text_cells(column: Words) -> list[str]:
     """Texts as cells, each distinct one written once; blank where there is none."""
-    written = [_text(word) if word else _BLANK for word in column.words]
-    return np.array(written, dtype=object)[column.codes].tolist()  # type: ignore[no-any-return]
-
-
-def _text(word: str) -> str:
-    kept = escape(_NUMBERED.sub("_x005F_", _NOT_IN_XML.sub("", word)), quote=False)
-    return f' t="inlineStr"><is><t xml:space="preserve">{kept}</t></is></c>'
+    cells = [f' t="inlineStr"><is>{inline_text(word)}</is></c>' if word else _BLANK for word in column.words]
+    return np.array(cells, dtype=object)[column.codes].tolist()  # type: ignore[no-any-return]
 
 
 def stream_rows(authored: IO[bytes], target: Path, part: str, samples: Sequence[int], rows: Iterable[Rows]) -> None:
