@@ -14,7 +14,7 @@ import pytest
 from planner.job import Job, run
 from planner.plan.scenario import Scenario, header_of
 from planner.plan.study import Options, study_of
-from planner.report import money, render
+from planner.report import money, money_plans, render
 from planner.report.model import About, report_of
 from planner.report.money import Till
 from planner.report.numbers import written_as
@@ -770,3 +770,14 @@ def test_amounts(value, price, total, short):
 def test_a_till_converts():
     assert Till("JPY", 150.0).price(1.5) == "¥225"
     assert money.told("money/h", "") == "money/h"
+
+
+def test_the_plan_of_the_recommended_comes_first_however_few_are_printed():
+    """All that have a plan are counted; those that are not printed are not worked out."""
+    dear = [scenario(f"dear {n}", device_cost_h=9.0, requests_month=1e5) for n in range(4)]
+    study = study_of([*dear, scenario("no demand"), scenario("cheap", device_cost_h=1.0, requests_month=1e5)])
+    found, able = money_plans.planned(study, 2)
+    assert [case.name for case, _ in found] == ["cheap", "dear 0"]
+    assert able == 5
+    assert [plan.months for _, plan in found] == [money.plan_of(study, case).months for case, _ in found]
+    assert money_plans.planned(study_of([scenario()]), 2) == ([], 0)

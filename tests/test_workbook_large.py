@@ -217,3 +217,20 @@ def test_the_table_is_the_same_issues_and_all(tmp_path, monkeypatch):
     assert [entry.origin.row for entry in fast.entries] == [entry.origin.row for entry in slow.entries]
     assert [row.origin.row for row in fast.skipped] == [row.origin.row for row in slow.skipped]
     assert len(fast.issues) > 20
+
+
+@pytest.mark.parametrize("values", [[1, True, 0, False, 1.0], [1, 0, 1.0, 2], ["a", 1, "1", None, ""]])
+def test_truth_values_and_numbers_that_are_equal_stay_apart(values, tmp_path):
+    path = tmp_path / "truth.xlsx"
+    workbook = openpyxl.Workbook()
+    workbook.active.title = "Scenarios"
+    for value in values * 4:
+        workbook.active.append([value, value, "x"])
+    workbook.save(path)
+    assert differing(path) == {}
+    cells = read_workbook(path).grids[0].rows
+    assert [type(cells[row][1].value) for row, value in enumerate(values, 1) if value not in {None, ""}] == [
+        bool if isinstance(value, bool) else str if isinstance(value, str) else int
+        for value in values
+        if value not in {None, ""}
+    ]
