@@ -96,9 +96,9 @@ def run_phases(source: Path, output: Path) -> dict[str, float]:
         marks.append(time.process_time())
         write_results(study, output, into=source, force=True)
         marks.append(time.process_time())
-    without_report = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    render_report(study, output.with_suffix(".pdf"))
-    marks.append(time.process_time())
+        without_report = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        render_report(study, output.with_suffix(".pdf"), force=True)
+        marks.append(time.process_time())
     names = ("read", "evaluate", "write", "report")
     found = {name: end - start for name, start, end in zip(names, marks, marks[1:], strict=False)}
     return found | {"mb_without_report": without_report / 1024}
