@@ -57,6 +57,9 @@ UNDECIDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
 )
 
 
+# Of these, what a row names would be filled with other figures than those that were typed.
+LEFT_OUT: Final = frozenset({"bandwidth", "size"})
+
 PRICED: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{what} {hour}": name

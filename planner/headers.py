@@ -13,7 +13,7 @@ from typing import Any, Final
 from planner import units
 from planner.columns import Column, Ratio, Text, echo, header
 from planner.currencies import currency_in
-from planner.header_words import MAY_BE, OTHER_THINGS, PRICED, SAME_WORD, UNDECIDED
+from planner.header_words import LEFT_OUT, MAY_BE, OTHER_THINGS, PRICED, SAME_WORD, UNDECIDED
 from planner.issues import Issue, Severity
 from planner.plan.scenario import COLUMNS
 from planner.rules import Money
@@ -95,6 +95,8 @@ class Header:
     cells: Mapping[str, HeaderCell] = field(default_factory=lambda: MappingProxyType({}))
     issues: tuple[Issue, ...] = ()
     unread: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    # Columns of which it is not clear which field they are, with the fields that they may be.
+    undecided: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class RowCells(Mapping[str, str]):
@@ -236,6 +238,7 @@ def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = Tr
     cells: dict[str, HeaderCell] = {}
     issues: list[Issue] = []
     unread: dict[int, str] = {}
+    undecided: dict[int, tuple[str, ...]] = {}
     for column, cell in sorted(grid.rows[row].items()):
         if suggest and (cell.error or (cell.formula and cell.value is None)):
             issues.append(_unreadable(cell, grid, row, column))
@@ -247,6 +250,9 @@ def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = Tr
         if name is None:
             said = _unknown(text, place, headings, suggest=suggest)
             issues += said
+            what, fields = _undecided(text, headings) or ("", ())
+            if what in LEFT_OUT:
+                undecided[column] = fields
             if not said:
                 unread[column] = f"{echo(text)} ({place['cell']})"
             continue
@@ -261,7 +267,7 @@ def _read_header(grid: Grid, row: int, headings: Headings, *, suggest: bool = Tr
         else:
             money = isinstance(headings.columns[name].rule, Money)
             cells[name] = HeaderCell(name, column, factor, currency_in(text)[0] if money else ())
-    return Header(row, MappingProxyType(cells), tuple(issues), MappingProxyType(unread))
+    return Header(row, MappingProxyType(cells), tuple(issues), MappingProxyType(unread), MappingProxyType(undecided))
 
 
 def header_again(grid: Grid, row: int, header: Header, headings: Headings = SCENARIOS) -> Header | None:
@@ -342,6 +348,13 @@ def _nearest(plain: str, headings: Headings) -> str | None:
     return headings.known[close[0]] if close else None
 
 
+def _cost_of(what: str) -> str:
+    """What it costs that a column is not read."""
+    if what in LEFT_OUT:
+        return ", and rows that fill it are left out"
+    return ": that of a named device counts" if what == "memory" else ""
+
+
 def _unknown(text: str, place: dict[str, Any], headings: Headings, *, suggest: bool) -> list[Issue]:
     """What to say of a header that names no field: nothing, unless it nearly does."""
     if open_question := _undecided(text, headings):
@@ -352,7 +365,7 @@ def _unknown(text: str, place: dict[str, Any], headings: Headings, *, suggest: b
                 severity=Severity.WARNING if what == "memory" else Severity.ERROR,
                 code="header",
                 field=fields[0],
-                problem=f"{echo(text)} may be {MAY_BE[what]}, so it is not read",
+                problem=f"{echo(text)} may be {MAY_BE[what]}, so it is not read{_cost_of(what)}",
                 accepted=" or ".join(headings.header_of(name) for name in fields),
                 **place,
             )

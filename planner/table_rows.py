@@ -125,6 +125,8 @@ class Row:
         if not all(map(_is_simple, meanings)):
             plain, links, moved = self._take(meanings)
         self._judge(cells)
+        if reading.header.undecided:
+            self._refuse_undecided(cells)
         name = reading.place["name"]
         if self.line[name] is None:
             self.line[name] = f"Row {row}"
@@ -194,6 +196,16 @@ class Row:
         # Words where several figures should be, and no figure anywhere, are the headers of something else.
         words = [n for n in self.refused if _is_words(cells.get(self.reading.header.cells[n].column))]
         self.foreign = labels and len(words) >= _FEWEST_WORDS and len(words) == len(self.refused)
+
+    def _refuse_undecided(self, cells: Mapping[int, Cell]) -> None:
+        """Refuse what stands in a column that may be several fields, where none of them is told otherwise.
+
+        Else what the row names would be filled with known figures in place of the typed one.
+        """
+        for column, fields in self.reading.header.undecided.items():
+            places = [self.reading.place[name] for name in fields if name in self.reading.place]
+            if not is_blank(cells.get(column)) and all(self.line[at] is None for at in places):
+                self.refused.add(fields[0])
 
     def _take_currency(self, shown: Mapping[str, tuple[str, ...]]) -> None:
         """The row's one currency: typed, else what stands beside its prices; two of them are asked about."""

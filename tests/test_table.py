@@ -455,7 +455,8 @@ def test_a_bandwidth_that_could_be_one_devices_or_all_devices_is_asked_about(hea
     table = read_table([grid(["Name", "Weights (GB)", "Devices", header], ["a", 140, 2, 3350])])
     typed = " ".join(header.split())
     assert said(table) == [
-        f"Scenarios!D1: '{typed}' may be one device's bandwidth or all devices' together, so it is not read; expected {EITHER}.",
+        f"Scenarios!D1: '{typed}' may be one device's bandwidth or all devices' together, so it is not read, and "
+        f"rows that fill it are left out; expected {EITHER}.",
         f"Scenarios!A1: The headers name no column for bandwidth; expected {EITHER}.",
     ]
     assert table.entries == ()
@@ -493,8 +494,8 @@ def test_the_size_of_a_model_is_what_its_unit_says(header, value, weights, param
 def test_an_undecided_memory_costs_only_the_fit_mark():
     table = read_table([grid(["Name", "Weights (GB)", "Aggregate bandwidth", "Memory (GB)"], ["a", 140, 3350, 80])])
     assert said(table)[0] == (
-        "Scenarios!D1: 'Memory (GB)' may be one device's memory or all devices' together, so it is not read; expected "
-        "Memory per device (GB)."
+        "Scenarios!D1: 'Memory (GB)' may be one device's memory or all devices' together, so it is not read: that of a "
+        "named device counts; expected Memory per device (GB)."
     )
     assert len(table.entries) == 1
 
@@ -510,6 +511,39 @@ def test_an_error_or_a_truth_value_in_a_text_column_costs_nothing():
 def test_an_undecided_bandwidth_is_asked_about_in_the_smallest_sheet_too():
     table = read_table([grid(["Weights (GB)", "Bandwidth (GB/s)"], [140, 3350])])
     assert said(table)[0].startswith("Scenarios!B1: 'Bandwidth (GB/s)' may be one device's bandwidth or all devices'")
+
+
+@pytest.mark.parametrize(
+    ("header", "value"), [("Bandwidth (GB/s)", 2000), ("Bandwidth", "fast"), ("Size", 8), ("Model size", "8")]
+)
+def test_what_is_typed_under_an_undecided_header_is_never_replaced_by_a_known_figure(header, value):
+    """A row that names a device or a model would run on their figures in place of the typed one."""
+    heads = ["Name", "Device", "Model", "Precision", header]
+    named = ["H100 SXM", "Llama-3.1-8B", "FP16"]
+    table = read_table([grid(heads, ["typed", *named, value], ["blank", *named, None], ["dash", *named, "-"])])
+    assert [scenario.name for scenario in table.scenarios] == ["blank", "dash"]
+    assert [row.name for row in table.skipped] == ["typed"]
+    (error,) = said(table, Severity.ERROR)
+    assert error.startswith(f"Scenarios!E1: '{header}' may be ")
+    assert "so it is not read, and rows that fill it are left out; expected" in error
+
+
+def test_a_decided_value_stands_for_an_undecided_one():
+    heads = ["Name", "Device", "Model", "Precision", "Bandwidth", "Aggregate bandwidth"]
+    row = ["a", "H100 SXM", "Llama-3.1-8B", "FP16", 9999]
+    table = read_table([grid(heads, [*row, 3350], [*row, None])])
+    assert [(s.bandwidth_gb_s, s.device_bandwidth_gb_s) for s in table.scenarios] == [(3350, None)]
+    assert [skipped.origin.row for skipped in table.skipped] == [3]
+
+
+def test_an_undecided_memory_says_which_one_counts():
+    heads = ["Name", "Device", "Model", "Precision", "Memory (GB)"]
+    table = read_table([grid(heads, ["a", "H100 SXM", "Llama-3.1-8B", "FP16", 40])])
+    assert said(table)[0] == (
+        "Scenarios!E1: 'Memory (GB)' may be one device's memory or all devices' together, so it is not read: that of a "
+        "named device counts; expected Memory per device (GB)."
+    )
+    assert table.scenarios[0].device_memory_gb == pytest.approx(85.5, abs=0.1)
 
 
 def test_an_undecided_column_beside_a_decided_one_is_not_read():
