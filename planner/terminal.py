@@ -17,7 +17,7 @@ from planner.issues import Severity
 from planner.terminal_tables import Gives, TableColumn, print_fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from planner.issues import Issue
     from planner.job import Job, Outcome
@@ -116,17 +116,53 @@ def _texts(cases: Sequence[Case]) -> dict[str, list[str]]:
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
+# More lines than this nobody reads; of each kind the first few stand for the others then.
+_MOST_LINES = 60
+_FIRST = {Severity.ERROR: 20, Severity.WARNING: 4, Severity.NOTE: 2}
+_MOST_CELLS = 8
+
+
 def print_issues(study: Study) -> None:
-    """Every issue; notes that say the same of several cells as one, so that they do not drown the errors."""
+    """Every issue; notes that say the same of several cells as one, so that they do not drown the errors.
+
+    Of very many the first of each kind, errors first, and how many more there are.
+    """
     groups: dict[object, list[Issue]] = {}
     for number, issue in enumerate(study.issues):
-        alike = (issue.code, issue.problem) if issue.severity is Severity.NOTE else number
-        groups.setdefault(alike, []).append(issue)
-    for issue, *others in groups.values():
-        more = f" (and at {', '.join(other.cell for other in others)})" if others else ""
-        click.echo(click.style(f"{issue.severity:<8}", fg=_COLOURS[issue.severity]) + str(issue) + more)
+        said = (issue.code, issue.problem) if issue.severity is Severity.NOTE else number
+        groups.setdefault(said, []).append(issue)
+    if len(groups) <= _MOST_LINES:
+        for alike in groups.values():
+            _print_alike(alike)
+    else:
+        _print_kinds(groups.values())
     if study.issues:
         click.echo()
+
+
+def _print_kinds(groups: Iterable[list[Issue]]) -> None:
+    """The first issues of each kind, and how many more there are of it."""
+    kinds: dict[tuple[Severity, str], list[list[Issue]]] = {}
+    for alike in groups:
+        kinds.setdefault((alike[0].severity, alike[0].code), []).append(alike)
+    order = list(Severity)
+    for severity, code in sorted(kinds, key=lambda kind: order.index(kind[0])):
+        found, shown = kinds[severity, code], _FIRST[severity]
+        for alike in found[:shown]:
+            _print_alike(alike)
+        more = sum(map(len, found[shown:]))
+        if more:
+            click.echo(f"{'':<8}and {more:,} more {severity}{'s' * (more > 1)} of this kind ({code})")
+    click.echo("All of them: `planner check --json`, and the sheet Checks of a run.")
+
+
+def _print_alike(alike: Sequence[Issue]) -> None:
+    """An issue, with the cells of others that say the same."""
+    issue, *others = alike
+    cells = [other.cell for other in others[:_MOST_CELLS]]
+    left = len(others) - len(cells)
+    more = f" (and at {', '.join(cells)}{f' and {left:,} more cells' if left else ''})" if others else ""
+    click.echo(click.style(f"{issue.severity:<8}", fg=_COLOURS[issue.severity]) + str(issue) + more)
 
 
 def print_end(outcome: Outcome) -> None:

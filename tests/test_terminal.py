@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 
+import click
 import openpyxl
 import pytest
 
+from planner.issues import Issue, Severity
 from planner.job import Outcome
 from planner.plan.scenario import Scenario
 from planner.plan.study import Origin, study_of
@@ -134,3 +136,32 @@ def test_json_has_estimate_memory_sources_and_what_is_not_modelled():
     assert plain["estimate"] is None
     assert plain["memory"]["fits"] is None
     assert plain["not_modelled"]
+
+
+def many_issues(capsys, counts):
+    """What the terminal prints of so many issues of each kind, their cells one below the other."""
+    issues = [
+        Issue(severity=severity, code=code, problem=f"{code} {number // alike}", sheet="S", cell=f"A{number}")
+        for (severity, code, alike), count in counts.items()
+        for number in range(1, count + 1)
+    ]
+    print_issues(dataclasses.replace(study_of([]), issues=tuple(issues)))
+    return click.unstyle(capsys.readouterr().out).splitlines()
+
+
+def test_very_many_issues_are_told_by_their_kinds(capsys):
+    note, warning, error = Severity.NOTE, Severity.WARNING, Severity.ERROR
+    lines = many_issues(capsys, {(note, "odd", 1000): 900, (warning, "slow", 1): 1500, (error, "value", 1): 25})
+    assert len(lines) == 20 + 1 + 4 + 1 + 1 + 1 + 1
+    assert lines[0].startswith("error   S!A1: value 1.")
+    assert lines[20].strip() == "and 5 more errors of this kind (value)"
+    assert lines[25].strip() == "and 1,496 more warnings of this kind (slow)"
+    assert lines[26].endswith("(and at A2, A3, A4, A5, A6, A7, A8, A9 and 891 more cells)")
+    assert lines[27] == "All of them: `planner check --json`, and the sheet Checks of a run."
+
+
+def test_as_many_issues_as_are_read_are_all_printed_in_their_order(capsys):
+    lines = many_issues(capsys, {(Severity.WARNING, "slow", 1): 40, (Severity.ERROR, "value", 1): 20})
+    assert len(lines) == 61
+    assert lines[0].startswith("warning S!A1")
+    assert lines[59].startswith("error   S!A20")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 CHEAPER: Final = "cheaper than the API"
 DEARER: Final = "API cheaper at this utilisation"
 NEVER: Final = "never on this hardware"
-NO_API: Final = "no API price"
+NO_API: Final = "API not compared"
 NO_USE: Final = "no utilisation"
 NO_PRICE: Final = "no price"
 NO_FIT: Final = "does not fit"
