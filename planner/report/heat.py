@@ -15,6 +15,8 @@ from planner.report.parts import cut, digits, in_words, say, sentence, width_of
 from planner.report.shapes import Figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from planner.plan.scenario import Result
     from planner.plan.study import Study
     from planner.plan.variants import TableCell, TableColumn, TableRow
@@ -96,7 +98,11 @@ def heat_maps(study: Study) -> tuple[tuple[HeatMap, ...], Figure]:
     )
     parts = -(-len(table.columns) // _across(table.columns))
     ends = [round(len(table.columns) * part / parts) for part in range(parts + 1)] if parts else []
-    return tuple(_map(study, table.columns[a:b]) for a, b in itertools.pairwise(ends)), figure
+    # Thousands of scenarios have the same few sizes and devices.
+    held = {_device_of(case.result) for case in study.cases}
+    sizes = {case.result.weights_gb or 0.0 for case in study.cases}
+    heads = [_head(column, held) for column in table.columns]
+    return tuple(_map(study, heads[a:b], table.columns[a:b], sizes) for a, b in itertools.pairwise(ends)), figure
 
 
 def _across(columns: tuple[TableColumn, ...]) -> int:
@@ -110,36 +116,40 @@ def unbroken(label: str) -> bool:
     return bool(re.fullmatch(r"\S+ x \S+ GB/s", label))
 
 
-def _map(study: Study, columns: tuple[TableColumn, ...]) -> HeatMap:
-    return HeatMap(
-        tuple(_head(study, column) for column in columns), tuple(_row(study, row, columns) for row in study.table.rows)
-    )
+def _map(study: Study, heads: Sequence[HeatHead], columns: tuple[TableColumn, ...], sizes: Iterable[float]) -> HeatMap:
+    return HeatMap(tuple(heads), tuple(_row(study, row, columns, sizes) for row in study.table.rows))
 
 
-def _head(study: Study, column: TableColumn) -> HeatHead:
+_Device = tuple[float | None, float, float | None]
+
+
+def _device_of(result: Result) -> _Device:
+    """By what a scenario is a column: its bandwidth, how many devices, and the memory of one."""
+    scenario = result.scenario
+    return result.bandwidth_gb_s, scenario.devices or 1.0, scenario.device_memory_gb
+
+
+def _head(column: TableColumn, held: Iterable[_Device]) -> HeatHead:
     total = None if column.memory_gb is None else column.memory_gb * column.devices
     label = in_text(cut(column.label, 30))
     return HeatHead(
         label.replace(" ", NO_BREAK) if unbroken(column.label) else label,
         f"{digits(column.bandwidth_gb_s)} GB/s",
         "memory not given" if total is None else f"{digits(total)} GB",
-        not any(_is_column(column, case.result) for case in study.cases),
+        not any(
+            (bandwidth, devices) == (column.bandwidth_gb_s, column.devices) and memory_gb in {None, column.memory_gb}
+            for bandwidth, devices, memory_gb in held
+        ),
     )
 
 
-def _is_column(column: TableColumn, result: Result) -> bool:
-    scenario = result.scenario
-    same = (column.bandwidth_gb_s, column.devices) == (result.bandwidth_gb_s, scenario.devices or 1)
-    return same and scenario.device_memory_gb in {None, column.memory_gb}
-
-
-def _row(study: Study, row: TableRow, columns: tuple[TableColumn, ...]) -> HeatRow:
+def _row(study: Study, row: TableRow, columns: tuple[TableColumn, ...], sizes: Iterable[float]) -> HeatRow:
     cells = []
     for column in columns:
         cell = study.table.cell(row, column)
         mark = f"needs {rounded(cell.devices_needed or 0.0, 0)}" if cell.fits is False else ""
         cells.append(HeatCell(_rate(cell), band(cell), mark))
-    reference = not any(math.isclose(case.result.weights_gb or 0.0, row.weights_gb) for case in study.cases)
+    reference = not any(math.isclose(size, row.weights_gb) for size in sizes)
     return HeatRow(f"{say('weights_gb', row.weights_gb)} GB", cut(row.label, 40), tuple(cells), reference)
 
 
