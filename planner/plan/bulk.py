@@ -130,8 +130,7 @@ def evaluate_each(
 
 def columns_of_results(results: Sequence[Result]) -> ResultColumns:
     """The columns of results that were made one by one."""
-    listed_figures = {name: [getattr(result, name) for result in results] for name in FIGURES}
-    figures = {name: numbers_of(values, len(results)) for name, values in listed_figures.items()}
+    figures = {name: numbers_of(values, len(results)) for name, values in columns_of(results, FIGURES).items()}
     return ResultColumns(Completed.of([Resolution(r.scenario, r.sources, ()) for r in results]), figures)
 
 

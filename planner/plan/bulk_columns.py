@@ -23,7 +23,7 @@ from planner.plan.scenario import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from planner.plan.scenario import Scenario
+    from planner.plan.scenario import Result, Scenario
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -132,9 +132,9 @@ def words_of(values: Any, height: int) -> Words:
     return Words.of(values.tolist() if isinstance(values, np.ndarray) else values)
 
 
-def columns_of(scenarios: Sequence[Scenario], names: Iterable[str] = COLUMNS) -> dict[str, list[Any]]:
-    """The columns of scenarios, each as a list."""
-    return {name: list(map(attrgetter(name), scenarios)) for name in names}
+def columns_of(each: Sequence[Scenario | Result], names: Iterable[str] = COLUMNS) -> dict[str, list[Any]]:
+    """The columns of scenarios, or of results by the names of figures, each as a list."""
+    return {name: list(map(attrgetter(name), each)) for name in names}
 
 
 def listed(column: Column, blank: Any = None) -> list[Any]:
